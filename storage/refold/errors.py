@@ -1,0 +1,144 @@
+"""The one error tree. Every failure a person can meet is one of these; the command line turns it into an envelope.
+
+    RefoldError                 1   internal        a fault of ours, or a disk that refuses
+    ├── WriteFailed             1   internal        the disk is full or refuses to write; nothing was acknowledged
+    ├── Usage                   2   usage           the call, a file handed in, or the place named is not usable as it is
+    │   ├── StoreMissing        2   usage           there is no store here
+    │   └── UnsupportedVersion  2   usage           a format version this release does not know
+    ├── Blocked                10   blocker         something unfinished forbids changes until it is completed or rolled back
+    ├── Locked                 11   locked          another process holds what this call needs
+    ├── KeyMissing             12   key             a vault, root or key is lost or destroyed
+    │   └── SubjectErased      12   key             the subject was erased; only `subject readmit` brings it back
+    ├── Corrupt                13   corrupt         bytes that are not what was signed or sealed
+    ├── Drifted                14   drifted         a target is neither in its recorded before nor in its after
+    ├── ModelFailed            15   model           a language model did not answer, or not usably
+    ├── NotAllowed             16   not-allowed     the principal, or the operating system, forbids it
+    └── VerificationIncomplete 17   incomplete      something could not be read, so nothing is claimed of it
+
+A message says what was found and what was expected: lower case, no full stop, and never content, names or keys.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import ClassVar
+
+
+class RefoldError(Exception):
+    """A failure with an exit code, the place it concerns, and what to run next."""
+
+    exit_code: ClassVar[int] = 1
+    exit_class: ClassVar[str] = "internal"
+    code: ClassVar[str] = "RF-INTERNAL-001"
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: Path | str | None = None,
+        entry_id: str | None = None,
+        hint: str | None = None,
+        details: dict[str, int | str] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.path = None if path is None else str(path)
+        self.entry_id = entry_id
+        self.hint = hint
+        self.details = details or {}
+
+
+class WriteFailed(RefoldError):
+    """The disk is full or refuses to write. What was acknowledged before stays."""
+
+    code = "RF-WRITE-001"
+
+
+class Usage(RefoldError):
+    """The call, or a file handed in, is not usable as it is."""
+
+    exit_code = 2
+    exit_class = "usage"
+    code = "RF-USAGE-001"
+
+
+class StoreMissing(Usage):
+    """There is no store at the place named."""
+
+    code = "RF-USAGE-002"
+
+
+class UnsupportedVersion(Usage):
+    """The store, or a file in it, has a format version that this release does not know."""
+
+    code = "RF-USAGE-003"
+
+
+class Blocked(RefoldError):
+    """Something unfinished forbids changes until a person completes it or rolls it back."""
+
+    exit_code = 10
+    exit_class = "blocker"
+    code = "RF-BLOCKED-001"
+
+
+class Locked(RefoldError):
+    """Another process holds what this call needs: a lock, or an open fence."""
+
+    exit_code = 11
+    exit_class = "locked"
+    code = "RF-LOCKED-001"
+
+
+class KeyMissing(RefoldError):
+    """The vault, the root or a key that this needs is lost or was destroyed."""
+
+    exit_code = 12
+    exit_class = "key"
+    code = "RF-KEYS-001"
+
+
+class SubjectErased(KeyMissing):
+    """The subject id has neither a secret nor a living entry: it was erased."""
+
+    code = "RF-KEYS-002"
+
+
+class Corrupt(RefoldError):
+    """Bytes that are not what was signed or sealed."""
+
+    exit_code = 13
+    exit_class = "corrupt"
+    code = "RF-LOG-001"
+
+
+class Drifted(RefoldError):
+    """A target is neither in its recorded before nor in its recorded after."""
+
+    exit_code = 14
+    exit_class = "drifted"
+    code = "RF-DRIFT-001"
+
+
+class ModelFailed(RefoldError):
+    """A language model did not answer, or not usably."""
+
+    exit_code = 15
+    exit_class = "model"
+    code = "RF-MODEL-001"
+
+
+class NotAllowed(RefoldError):
+    """The principal or the operating system forbids it."""
+
+    exit_code = 16
+    exit_class = "not-allowed"
+    code = "RF-ACCESS-001"
+
+
+class VerificationIncomplete(RefoldError):
+    """Something could not be read, so nothing is claimed of it. Not corruption."""
+
+    exit_code = 17
+    exit_class = "incomplete"
+    code = "RF-VERIFY-001"

@@ -1,0 +1,406 @@
+"""The nouns: frozen values that every room shares. No IO, no clock, no randomness."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from typing import NewType
+
+from refold.errors import Usage
+
+EventId = NewType("EventId", bytes)  # 16 random bytes, never derived from content or chain
+SubjectId = NewType("SubjectId", bytes)  # 16 random bytes, never a hash of a name
+Span = tuple[int, int]  # half-open, in characters of the event's text
+
+
+class EntryKind(IntEnum):
+    """What a log entry is; the u8 in the clear header. From 16 up: control entries, clear and closed."""
+
+    EVENT = 1
+    SUBJECT = 2
+    CALL = 3
+    ERASURE = 16
+    FENCE = 17
+    LIFT = 18
+    GAP = 19
+    RESTORED = 20
+    KEY = 21
+
+    @property
+    def is_control(self) -> bool:
+        """Whether the payload is clear canonical JSON of ids and integers (suite 0x00)."""
+        return self >= EntryKind.ERASURE
+
+
+class Role(StrEnum):
+    """Who speaks in an event. Only users and documents assert; the others are context."""
+
+    USER = "user"
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+    TOOL = "tool"
+    DOCUMENT = "document"
+
+    @property
+    def asserts(self) -> bool:
+        """Whether facts are extracted from such an event (recalled memories must not come back as facts)."""
+        return self in (Role.USER, Role.DOCUMENT)
+
+
+class AliasKind(StrEnum):
+    """What kind of handle a data subject is known by."""
+
+    HANDLE = "handle"  # a user_id, an author, a login
+    NAME = "name"
+    EMAIL = "email"
+    PHONE = "phone"
+
+
+class Act(IntEnum):
+    """What a statement does to a claim."""
+
+    SAY = 0
+    DENY = 1
+    END = 2
+
+
+class Modality(IntEnum):
+    """How firmly a statement is made. Only ASSERTED fills a relation with cardinality one."""
+
+    ASSERTED = 0
+    PLANNED = 1
+    HEDGED = 2
+    REPORTED = 3
+
+
+class Precision(IntEnum):
+    """How exact a resolved date is."""
+
+    DAY = 0
+    MONTH = 1
+    YEAR = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an event was said: `chat:7#3` is kind `chat`, ref `7`, part `3`."""
+
+    kind: str
+    ref: str
+    part: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Source:
+        """Read `KIND:REF#PART`; the part may be missing. Raises Usage."""
+        kind, colon, rest = text.partition(":")
+        ref, _, part = rest.partition("#")
+        if not colon or not re.fullmatch(r"[a-z][a-z0-9_-]{0,31}", kind) or not ref:
+            raise Usage("a source is not of the form KIND:REF#PART", hint="refold help add")
+        return cls(kind, ref, part)
+
+    @property
+    def document(self) -> str:
+        """Kind and ref without the part: the session or document an event belongs to."""
+        return f"{self.kind}:{self.ref}"
+
+    def __str__(self) -> str:
+        return f"{self.document}#{self.part}" if self.part else self.document
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose memory an event belongs to. In a query, each field that is given must be equal."""
+
+    user: str | None = None
+    agent: str | None = None
+    run: str | None = None
+
+    def admits(self, other: Scope) -> bool:
+        """Whether an event of scope `other` lies within this query scope."""
+        pairs = ((self.user, other.user), (self.agent, other.agent), (self.run, other.run))
+        return all(mine is None or mine == theirs for mine, theirs in pairs)
+
+    @property
+    def is_empty(self) -> bool:
+        return self.user is None and self.agent is None and self.run is None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An event as a caller hands it in, before it has an id, a time of recording and sealed subjects."""
+
+    text: str
+    source: Source | None = None
+    said_at: int | None = None  # µs since 1970 UTC; recorded_at where None
+    author: str | None = None
+    role: Role = Role.USER
+    scope: Scope = Scope()
+    audience: tuple[str, ...] = ()
+    subjects: tuple[str, ...] = ()  # aliases of further data subjects it concerns
+    metadata: dict[str, object] = field(default_factory=dict)  # free JSON, sealed
+    key: str | None = None  # the caller's idempotency key
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An event as read back from the log."""
+
+    event_id: EventId
+    seq: int
+    recorded_at: int  # µs, the sealing time
+    ingest: bytes  # 16 random bytes: the ingestion run
+    text: str
+    source: Source
+    said_at: int  # µs: the time the statement speaks at
+    author: str | None  # as declared
+    speaker: SubjectId | None  # the subject of the author, or of scope.user where a user speaks without an author
+    role: Role
+    scope: Scope
+    audience: tuple[str, ...]  # sorted, distinct
+    subjects: tuple[SubjectId, ...]  # sorted, distinct
+    metadata: dict[str, object]
+    key: str | None = None  # the caller's idempotency key
+
+    @property
+    def speaker_name(self) -> str:
+        """The alias by which the speaker is shown; the document where nobody speaks."""
+        return self.author or (self.scope.user if self.role is Role.USER else None) or self.source.document
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """An entity as one speaker names it.
+
+    `owner` is the hex of the author's subject id, or the document (`doc:1`) where there is no author.
+    `name` is the normalised name; None is the owner itself: the first person, or the document.
+    """
+
+    owner: str
+    name: str | None = None
+
+    @property
+    def is_first_person(self) -> bool:
+        return self.name is None
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """The time a statement claims for itself, resolved against said_at. Serves reads, never the order of the merge."""
+
+    start: int | None = None  # µs, inclusive
+    end: int | None = None  # µs, exclusive
+    precision: Precision | None = None
+    words: str = ""  # as written
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What an extractor claims to have read, before grounding. Every string is a quote of the event's text.
+
+    `entity` is None for the speaker (or the document that speaks). Spans index the event's text.
+    """
+
+    relation: str
+    act: Act
+    modality: Modality
+    value: str | None  # None: an end or denial without a value closes every open value
+    value_span: Span | None
+    relation_span: Span  # the words that state it
+    entity: str | None = None
+    entity_span: Span | None = None
+    qualifier: str | None = None
+    qualifier_span: Span | None = None
+    value_is_entity: bool = False
+    validity: Validity = Validity()
+
+
+@dataclass(frozen=True, slots=True)
+class Assertion:
+    """A grounded statement: what the fold adds to the state and never edits."""
+
+    fact_id: bytes  # 16 bytes, HMAC under the fact keys of its events (DESIGN: facts)
+    entity: Mention
+    entity_text: str  # as written, or the speaker's alias
+    relation: str
+    qualifier: str  # "" for none
+    value: str  # as written; "" where a denial or end names none
+    value_mention: Mention | None  # where the value is an entity
+    act: Act
+    modality: Modality
+    asserted_by: Mention  # the speaker
+    rank: int  # 2 the entity itself speaks, 1 a document, 0 somebody else
+    said_at: int
+    source: str  # kind:ref
+    part: str
+    seq: int
+    event_id: EventId
+    spans: tuple[Span, ...]  # all it rests on, sorted; the value's (or else the relation's) span is `span`
+    span: Span
+    validity: Validity
+    extractor: str
+
+
+@dataclass(frozen=True, slots=True)
+class AliasEdge:
+    """A supported statement that two mentions are one entity (act SAY) or are not (DENY)."""
+
+    a: Mention
+    b: Mention
+    act: Act
+    asserted_by: Mention
+    said_at: int
+    source: str
+    part: str
+    seq: int
+    event_id: EventId
+    spans: tuple[Span, ...]
+
+
+class RejectionCode(IntEnum):
+    """Why a candidate did not become an assertion."""
+
+    UNKNOWN_EVENT = 1
+    UNKNOWN_RELATION = 2
+    UNGROUNDED_VALUE = 3  # not a token-bounded span of the cited events
+    UNGROUNDED_ENTITY = 4  # neither the speaker nor in the cited text
+    NOT_THE_SPEAKER = 5  # the relation may be asserted by its own entity only
+    NOT_AN_ASSERTING_ROLE = 6
+    BAD_SHAPE = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """A candidate that the gate refused."""
+
+    seq: int
+    relation: str
+    code: RejectionCode
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What one batch of events adds to the state."""
+
+    assertions: tuple[Assertion, ...] = ()
+    edges: tuple[AliasEdge, ...] = ()
+    rejections: tuple[Rejection, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """An assertion as a reader gets it from a generation: mentions are keyed 64-bit tags (0 for none)."""
+
+    mention: int
+    entity: str  # as written, or the speaker's alias
+    relation: str
+    qualifier: str
+    value: str
+    value_mention: int
+    act: Act
+    modality: Modality
+    asserted_by: int
+    rank: int
+    said_at: int
+    source: str
+    part: str
+    seq: int
+    recorded_at: int
+    spans: tuple[Span, ...]
+    span: Span
+    audience: int  # tag of a label set
+    scope: int  # tag of a scope
+    fact_id: bytes
+    validity: Validity
+    extractor: str
+
+
+class Standing(StrEnum):
+    """Where a claim stands in a view. Only HOLDS is what memory believes."""
+
+    HOLDS = "holds"
+    SUPERSEDED = "superseded"  # a later value of a relation with cardinality one
+    DENIED = "denied"
+    ENDED = "ended"
+    OUTRANKED = "outranked"  # another source of higher rank speaks in this view
+    INERT = "inert"  # an end or denial that closes nothing
+    CLOSING = "closing"  # an end or denial that closed a claim
+    TENTATIVE = "tentative"  # planned, hedged or reported in a relation that only asserted claims fill
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A claim with its standing in one view, or what a rule derives from facts that hold. Keys as in the envelope."""
+
+    fact_id: bytes
+    entity: str
+    relation: str
+    value: str
+    qualifier: str
+    act: Act
+    modality: Modality
+    asserted_by: str
+    said_at: int
+    valid_from: int | None
+    valid_to: int | None
+    valid_precision: Precision | None
+    valid_source: str
+    seq: int
+    extractor: str
+    support: tuple[tuple[EventId, Span], ...]
+    subjects: tuple[SubjectId, ...]
+    standing: Standing
+    contested: bool = False
+    beaten_by: bytes | None = None  # fact_id of what superseded, denied, ended or outranked it
+    source: str = ""  # kind:ref#part of the newest support
+    quote: str = ""  # the words of the support, where the reader asked for them
+    call_id: bytes | None = None
+    rule: str | None = None  # derived facts only
+    premises: tuple[bytes, ...] = ()
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One event that a search found."""
+
+    event_id: EventId
+    seq: int
+    text: str
+    source: str
+    said_at: int
+    speaker: str
+    score: float
+    folded: bool  # False: from the unfolded tail of the log
+    explain: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a reader may see and which time is meant. `labels` None is the operator, who sees every audience."""
+
+    scope: Scope = Scope()
+    labels: frozenset[str] | None = None
+    as_of_seq: int | None = None  # newest support seq, inclusive
+    as_of_time: int | None = None  # newest recorded_at of the support, µs, inclusive
+    valid_at: int | None = None  # µs
+
+
+def normalise(name: str) -> str:
+    """Fold a name or alias to the form under which it is compared: NFKC, case-folded, single spaces."""
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+
+
+def part_key(part: str) -> str:
+    """Return a string that sorts parts with digit runs as numbers, in Python and in SQL alike.
+
+    Each digit run is replaced by its length (three digits) and itself without leading zeros:
+    `p9` < `p10`, `3.2` < `12`.
+    """
+    return re.sub(r"[0-9]+", lambda run: _sortable(run.group()), part)
+
+
+def _sortable(digits: str) -> str:
+    bare = digits.lstrip("0")
+    return f"{len(bare):03d}{bare}"
