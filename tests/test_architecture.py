@@ -1,0 +1,216 @@
+"""The structure holds: imports point one way, every outside thing has one owner, the fold is pure, files stay small.
+
+Each rule is a pure function from parsed modules to faults, and each is shown to catch a planted fault.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+# Lower may not import higher. A module's layer is that of its longest prefix here.
+LAYERS = {
+    "refold.errors": 0,
+    "refold.model": 1,
+    "refold.files": 2,
+    "refold.settings": 2,
+    "refold.fold": 2,
+    "refold.keys": 3,
+    "refold.log": 4,
+    "refold.store": 5,
+    "refold.state": 6,
+    "refold.ingest": 6,
+    "refold.imports": 7,
+    "refold.folding": 7,
+    "refold.memory": 8,
+    "refold": 9,
+    "flows": 10,
+    "refold.cli": 10,
+}
+
+# Who alone may import what.
+OWNERS = {
+    "cryptography": {"refold.keys.crypto"},
+    "duckdb": {"refold.state.views"},
+    "litellm": set(),
+    "fcntl": {"refold.files"},
+    "prefect": {"flows", "refold.cli.serve", "refold.cli.demo"},
+    "pyarrow.parquet.encryption": {"refold.state.runs"},
+}
+
+# What only files.py may call: everything that makes a name or its bytes durable.
+DURABLE_OF_OS = {"fsync", "fdatasync", "link", "rename", "replace", "unlink", "remove", "rmdir", "mkdir", "makedirs", "rmtree"}
+DURABLE_OF_PATH = {"unlink", "rmdir", "mkdir", "write_bytes", "write_text", "touch", "hardlink_to", "symlink_to"}
+DURABLE_OWNERS = {"refold.files", "refold.cli.demo", "refold.cli.serve"}
+
+IMPURE_MODULES = {
+    "os",
+    "sys",
+    "io",
+    "time",
+    "random",
+    "secrets",
+    "uuid",
+    "pathlib",
+    "shutil",
+    "tempfile",
+    "socket",
+    "subprocess",
+    "threading",
+}
+IMPURE_CALLS = {"open", "input", "print", "now", "today", "utcnow", "urandom"}
+
+
+@dataclass(frozen=True)
+class Module:
+    """One parsed module."""
+
+    name: str
+    tree: ast.Module
+    lines: int
+
+
+def parse(name: str, code: str) -> Module:
+    return Module(name, ast.parse(code), code.count("\n"))
+
+
+def modules() -> Iterator[Module]:
+    for base, folder in ((ROOT / "storage", "refold"), (ROOT, "flows")):
+        for path in sorted((base / folder).rglob("*.py")):
+            parts = path.relative_to(base).with_suffix("").parts
+            name = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+            yield parse(name, path.read_text(encoding="utf-8"))
+
+
+def imported(module: Module, *, top_level_only: bool = False) -> Iterator[str]:
+    """Yield the full names a module imports; `from refold import model` yields both `refold` and `refold.model`."""
+    nodes: Iterable[ast.AST] = module.tree.body if top_level_only else ast.walk(module.tree)
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            if node.module != "refold":
+                yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def layer(name: str) -> int | None:
+    """Return the layer of a module's longest listed prefix."""
+    parts = name.split(".")
+    for end in range(len(parts), 0, -1):
+        prefix = ".".join(parts[:end])
+        if prefix in LAYERS and (prefix != "refold" or end == len(parts)):
+            return LAYERS[prefix]
+    return None
+
+
+def within(name: str, package: str) -> bool:
+    return name == package or name.startswith(package + ".")
+
+
+def upward_imports(module: Module) -> Iterator[str]:
+    mine = layer(module.name)
+    if mine is None:
+        yield f"{module.name} has no layer: give it one in LAYERS"
+        return
+    for name in imported(module):
+        theirs = layer(name)
+        if theirs is not None and theirs > mine:
+            yield f"{module.name} (layer {mine}) imports {name} (layer {theirs})"
+
+
+def foreign_owners(module: Module) -> Iterator[str]:
+    for name in imported(module):
+        for thing, owners in OWNERS.items():
+            if (name == thing or name.startswith(thing + ".")) and not any(
+                module.name == o or module.name.startswith(o + ".") for o in owners
+            ):
+                yield f"{module.name} imports {thing}, which belongs to {', '.join(sorted(owners)) or 'nobody yet'}"
+
+
+def durable_writes(module: Module) -> Iterator[str]:
+    if module.name in DURABLE_OWNERS:
+        return
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            base = node.func.value
+            of_os = isinstance(base, ast.Name) and base.id in ("os", "shutil")
+            if node.func.attr in (DURABLE_OF_OS if of_os else DURABLE_OF_PATH):
+                yield f"{module.name}:{node.lineno} calls {node.func.attr}, which belongs to refold.files"
+
+
+def impurities(module: Module) -> Iterator[str]:
+    if not module.name.startswith("refold.fold.") and module.name not in ("refold.fold", "refold.model"):
+        return
+    for name in imported(module):
+        if name.split(".")[0] in IMPURE_MODULES:
+            yield f"{module.name} imports {name}: the fold reads nothing but what it is handed"
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Call):
+            called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            if called in IMPURE_CALLS:
+                yield f"{module.name}:{node.lineno} calls {called}: the fold has no clock, no chance and no files"
+
+
+def sizes(module: Module) -> Iterator[str]:
+    if module.lines > 400:
+        yield f"{module.name} has {module.lines} lines: at most 400"
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            length = (node.end_lineno or node.lineno) - node.lineno + 1
+            if length > 60:
+                yield f"{module.name}:{node.lineno} {node.name} has {length} lines: about 10, rarely over 40, never over 60"
+
+
+def silent_handlers(module: Module) -> Iterator[str]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.ExceptHandler) and len(node.body) == 1 and isinstance(node.body[0], ast.Pass):
+            yield f"{module.name}:{node.lineno} swallows an exception"
+        if isinstance(node, ast.ExceptHandler) and node.type is None:
+            yield f"{module.name}:{node.lineno} catches everything"
+
+
+RULES = (upward_imports, foreign_owners, durable_writes, impurities, sizes, silent_handlers)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_no_module_breaks_the_rule(rule):
+    assert [fault for module in modules() for fault in rule(module)] == []
+
+
+PLANTED = [
+    (upward_imports, "refold.log.read", "from refold.state import search\n"),
+    (upward_imports, "refold.fold.merge", "from refold.log.read import Log\n"),
+    (upward_imports, "refold.novelty", "x = 1\n"),
+    (foreign_owners, "refold.log.commit", "from cryptography.hazmat.primitives import hashes\n"),
+    (foreign_owners, "refold.state.search", "def f():\n    import duckdb\n"),
+    (foreign_owners, "refold.memory", "import prefect\n"),
+    (foreign_owners, "refold.keys.roots", "import fcntl\n"),
+    (durable_writes, "refold.log.append", "import os\nos.link('a', 'b')\n"),
+    (durable_writes, "refold.state.runs", "from pathlib import Path\nPath('a').unlink()\n"),
+    (impurities, "refold.fold.symbolic", "import time\n"),
+    (impurities, "refold.fold.ground", "def f():\n    return open('x').read()\n"),
+    (impurities, "refold.fold.dates", "from datetime import datetime\nx = datetime.now()\n"),
+    (sizes, "refold.memory", "x = 1\n" * 401),
+    (sizes, "refold.memory", "def f():\n" + "    x = 1\n" * 61),
+    (silent_handlers, "refold.ingest", "try:\n    x = 1\nexcept OSError:\n    pass\n"),
+    (silent_handlers, "refold.ingest", "try:\n    x = 1\nexcept:\n    raise\n"),
+]
+
+
+@pytest.mark.parametrize(("rule", "name", "code"), PLANTED, ids=lambda v: getattr(v, "__name__", None))
+def test_a_planted_fault_is_caught(rule, name, code):
+    assert list(rule(parse(name, code)))
+
+
+def test_a_clean_module_is_not_accused():
+    clean = parse(
+        "refold.log.read", "from refold.files import read\nfrom refold.model import Event\n\n\ndef f():\n    return read('a'), Event\n"
+    )
+    assert [fault for rule in RULES for fault in rule(clean)] == []
