@@ -404,3 +404,12 @@ def part_key(part: str) -> str:
 def _sortable(digits: str) -> str:
     bare = digits.lstrip("0")
     return f"{len(bare):03d}{bare}"
+
+
+def identity_part(role: Role, part: str) -> str:
+    """Return what of a part says whether an imported event is known already.
+
+    In a chat it is all of it. In a document it is only which of several equal blocks this is (`2` of `p9~2`): a paragraph
+    that an insertion above it has moved is still the same one.
+    """
+    return part.partition("~")[2] if role is Role.DOCUMENT else part

@@ -1,0 +1,165 @@
+"""The conversations.json of a ChatGPT export: a list of conversations, each a tree of messages.
+
+The source is `chat:REF#PART`: REF is the conversation's id, PART the depth of the message in its tree. Wherever a message was edited or
+answered again, the tree has a second branch; its parts name it by where it left: `7/4.2` is seven deep, in the branch that opened four
+deep as the second child. Neither changes when the tree grows, whichever branch is the current one, so that a later export of the same
+conversation adds only what is new. What does not lie between current_node and the root is kept, flagged `branch: abandoned`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from refold.errors import Usage
+from refold.imports import records
+from refold.imports.openai_messages import role_of
+from refold.imports.reader import File, Malformed, Options, Reader, Said, clean_ref
+from refold.imports.stamps import stamp
+from refold.model import Draft, Source
+
+Json = Mapping[str, object]
+
+
+class Place(NamedTuple):
+    """Where a node stands in the tree."""
+
+    node: str
+    depth: int
+    branch: str
+    said_at: int | None  # of the message, or of the nearest one above that has a time
+
+    @property
+    def part(self) -> str:
+        return f"{self.depth}{self.branch}"
+
+
+def recognises(path: Path, head: bytes) -> bool:
+    """Whether this starts as a list of conversations, or as one conversation."""
+    start = head.removeprefix(records.BOM).lstrip()
+    return start[:1] in (b"[", b"{") and (b'"mapping"' in start or (path.name == "conversations.json" and start[:1] == b"["))
+
+
+def read(file: File, options: Options) -> Iterator[Draft | Malformed]:
+    """Yield a draft for each message of each conversation; one conversation is in memory at a time."""
+    with file.path.open("rb") as handle:
+        for record in records.elements(handle, "conversation"):
+            if isinstance(record, Malformed):
+                yield record
+                continue
+            place = f"conversation {record.number}"
+            try:
+                conversation = records.as_object(records.parse(record.raw), "the conversation")
+                yield from _conversation(conversation, record.number, file, options)
+            except Usage as error:
+                yield Malformed(place, error.message)
+
+
+def _conversation(conversation: Json, number: int, file: File, options: Options) -> Iterator[Draft | Malformed]:
+    nodes = _nodes(conversation)
+    ref = _ref(conversation, file, number)
+    current = _current(nodes, conversation.get("current_node"))
+    title = conversation.get("title")
+    shared: dict[str, object] = {"title": title} if isinstance(title, str) and title else {}
+    reached = 0
+    for place in _places(nodes, stamp(conversation.get("create_time"))):
+        reached += 1
+        metadata = shared | ({"branch": "abandoned"} if current and place.node not in current else {})
+        try:
+            message = nodes[place.node].get("message")
+            if message is not None:
+                yield options.draft(_said(records.as_object(message, "the message"), Source("chat", ref, place.part), place, metadata))
+        except Usage as error:
+            yield Malformed(f"conversation {number}, message {place.part}", error.message)
+    if reached < len(nodes):
+        yield Malformed(f"conversation {number}", f"{len(nodes) - reached} of its messages hang together in a circle")
+
+
+def _nodes(conversation: Json) -> dict[str, Json]:
+    mapping = records.as_object(conversation.get("mapping"), "the mapping of the conversation")
+    return {name: records.as_object(node, "a node of the conversation") for name, node in mapping.items()}
+
+
+def _ref(conversation: Json, file: File, number: int) -> str:
+    for key in ("conversation_id", "id"):
+        given = conversation.get(key)
+        if isinstance(given, str) and given:
+            return clean_ref(given)
+    return f"{file.ref_of_stem}/{number}"
+
+
+def _current(nodes: Mapping[str, Json], name: object) -> set[str]:
+    """Return the nodes from the current one up to the root; none where the export does not say which is current."""
+    path: set[str] = set()
+    while isinstance(name, str) and name in nodes and name not in path:
+        path.add(name)
+        name = nodes[name].get("parent")
+    return path
+
+
+def _places(nodes: Mapping[str, Json], created: int | None) -> Iterator[Place]:
+    """Walk the tree from its roots, a branch to its end before the next one."""
+    children = _children(nodes)
+    waiting = [(child, 0, "", ordinal, created) for ordinal, child in reversed([*enumerate(children[None], 1)])]
+    while waiting:
+        name, depth, above, ordinal, known = waiting.pop()
+        branch = above if ordinal == 1 else f"{above}/{depth}.{ordinal}"
+        said_at = _time(nodes[name], known)
+        yield Place(name, depth, branch, said_at)
+        below = enumerate(children.get(name, ()), 1)
+        waiting += [(child, depth + 1, branch, place, said_at) for place, child in reversed([*below])]
+
+
+def _children(nodes: Mapping[str, Json]) -> dict[str | None, list[str]]:
+    """Return the children of each node, in the order in which its own list has them; under None the roots."""
+    order = {child: place for node in nodes.values() for place, child in enumerate(_names(node.get("children")))}
+    children: dict[str | None, list[str]] = {None: []}
+    for name, node in nodes.items():
+        parent = node.get("parent")
+        children.setdefault(parent if isinstance(parent, str) and parent in nodes else None, []).append(name)
+    for siblings in children.values():
+        siblings.sort(key=lambda name: order.get(name, len(nodes)))
+    return children
+
+
+def _names(value: object) -> Sequence[str]:
+    return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
+
+
+def _time(node: Json, known: int | None) -> int | None:
+    message = node.get("message")
+    try:
+        own = stamp(message.get("create_time")) if isinstance(message, dict) else None
+    except Usage:
+        own = None  # the message itself is refused for it below
+    return known if own is None else own
+
+
+def _said(message: Json, source: Source, place: Place, metadata: dict[str, object]) -> Said:
+    author = records.as_object(message.get("author"), "the author of the message")
+    stamp(message.get("create_time"))
+    name = author.get("name")
+    known = name if isinstance(name, str) and name else None
+    return Said(_text(message), source, role_of(author.get("role")), place.said_at, known, metadata)
+
+
+def _text(message: Json) -> str:
+    """Return the words of a message: of several parts, those that are or carry text; of what the export hides, none."""
+    about = message.get("metadata")
+    if isinstance(about, dict) and about.get("is_visually_hidden_from_conversation") is True:
+        return ""
+    content = message.get("content")
+    if content is None:
+        return ""
+    content = records.as_object(content, "the content of the message")
+    parts = content.get("parts")
+    if parts is None:
+        text = content.get("text")
+        return text if isinstance(text, str) else ""
+    if not isinstance(parts, list):
+        raise Usage("the parts of the message are not a list")
+    return "\n".join(text for part in parts if isinstance(text := part.get("text") if isinstance(part, dict) else part, str) and text)
+
+
+READER = Reader("chatgpt-export", recognises, read)

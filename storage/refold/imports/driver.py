@@ -1,0 +1,215 @@
+"""The verb that imports: files are recognised, read and added in batches; what cannot be read is reported and the rest goes in.
+
+Every batch is one commit. An import that was interrupted is resumed by running it again: what is in the log already is known by its
+source and its words, and nothing is added twice.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NamedTuple
+
+from refold import ingest
+from refold.errors import NotAllowed, Usage
+from refold.imports import recognise
+from refold.imports.reader import File, Malformed, Options, Reader
+from refold.model import Draft
+from refold.store import Store
+from refold.times import DAY
+
+BATCH_CHARACTERS_MAX = 8 << 20
+MALFORMED_KEPT_MAX = 1_000
+MISSING = "there is no such file"
+NOT_PERMITTED = "it may not be read"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far an import is."""
+
+    files: int  # read to their end
+    files_found: int
+    events: int  # in the log by now, new or not
+    malformed: int
+
+
+@dataclass(frozen=True, slots=True)
+class ImportReport:
+    """What an import did."""
+
+    ingest: bytes  # the 16 bytes that all events of this run carry
+    files: int  # that a reader read
+    added: int
+    already: int  # were in the log before
+    empty: int  # had no words: pictures, calls of tools
+    malformed: tuple[Malformed, ...]  # the first thousand
+    malformed_count: int
+    sources: tuple[str, ...]  # `chat:7`, sorted
+
+
+def import_files(
+    store: Store,
+    paths: Sequence[Path],
+    *,
+    reader: str = recognise.AUTO,
+    options: Options | None = None,
+    index: ingest.Index | None = None,
+    now: Callable[[], int],
+    random: Callable[[int], bytes] = os.urandom,
+    progress: Callable[[Progress], None] | None = None,
+    batch: int = 1_000,
+) -> ImportReport:
+    """Import files, and the files in folders. Raises Usage or NotAllowed where nothing at all could be read."""
+    chosen = None if reader == recognise.AUTO else recognise.named(reader)
+    files = [*found(paths)]
+    run = random(16)
+    tally = _Tally()
+    for group in _batches(_records(files, chosen, replace(options or Options(), latest=now() + DAY)), batch):
+        drafts = [each for each in group if isinstance(each, Draft) and each.text.strip()]
+        tally.note(group, ingest.add(store, drafts, index=index, ingest=run, now=now, random=random) if drafts else ())
+        if progress:
+            progress(Progress(tally.files, len(files), tally.added + tally.already, tally.malformed_count))
+    if not tally.files:
+        raise _nothing(tally.malformed)
+    return tally.report(run)
+
+
+def found(paths: Iterable[Path]) -> Iterator[File | Malformed]:
+    """Yield the files named, and in folders those that are not hidden, sorted, with their names within the folder."""
+    for path in paths:
+        try:
+            is_folder = stat.S_ISDIR(path.stat().st_mode)
+        except OSError as error:
+            yield _unreadable(path, error)
+            continue
+        if is_folder:
+            yield from _within(path)
+        else:
+            yield File(path, path.name)
+
+
+def _within(folder: Path) -> Iterator[File | Malformed]:
+    closed: list[OSError] = []
+    for place, folders, names in os.walk(folder, onerror=closed.append):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for path in (Path(place, name) for name in sorted(names) if not name.startswith(".")):
+            yield File(path, path.relative_to(folder).as_posix())
+    yield from (_unreadable(Path(error.filename or folder), error) for error in closed)
+
+
+class _Read(NamedTuple):
+    """A file was read to its end."""
+
+    file: File
+
+
+_Record = Draft | Malformed | _Read
+
+
+def _records(files: Iterable[File | Malformed], chosen: Reader | None, options: Options) -> Iterator[_Record]:
+    """Yield what all files hold, one after the other; a file that cannot be read is one Malformed."""
+    for file in files:
+        if isinstance(file, Malformed):
+            yield file
+            continue
+        try:
+            reader = _reader_of(file.path, chosen)
+            for record in reader.read(file, options):
+                yield replace(record, path=str(file.path)) if isinstance(record, Malformed) else _timely(record, file, options)
+            yield _Read(file)
+        except Usage as error:
+            yield Malformed("", error.message, str(file.path))
+        except OSError as error:
+            yield _unreadable(file.path, error)
+
+
+def _reader_of(path: Path, chosen: Reader | None) -> Reader:
+    """Return the reader for a file. Raises Usage where there is none, OSError."""
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise Usage("not a regular file")
+    with path.open("rb") as handle:
+        head = handle.read(recognise.HEAD_BYTES)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise Usage("UTF-16, where UTF-8 is expected")
+    if b"\0" in head:
+        raise Usage("not a text")
+    reader = chosen or recognise.recognise(path, head)
+    if reader is None:
+        raise Usage("no reader knows this file: name one with --reader")
+    return reader
+
+
+def _timely(draft: Draft, file: File, options: Options) -> Draft | Malformed:
+    """Refuse a draft that claims to be said in the future: it would win for ever."""
+    if draft.said_at is None or options.latest is None or draft.said_at <= options.latest:
+        return draft
+    return Malformed(f"part {draft.source.part}" if draft.source else "", "its time lies more than a day ahead", str(file.path))
+
+
+def _unreadable(path: Path, error: OSError) -> Malformed:
+    if isinstance(error, FileNotFoundError):
+        reason = MISSING
+    elif isinstance(error, PermissionError):
+        reason = NOT_PERMITTED
+    else:
+        reason = f"it could not be read ({errno.errorcode.get(error.errno or 0, 'unknown error')})"
+    return Malformed("", reason, str(path))
+
+
+def _batches(records: Iterable[_Record], size: int) -> Iterator[list[_Record]]:
+    """Group records, so that a group is neither more than `size` nor very long."""
+    group: list[_Record] = []
+    characters = 0
+    for record in records:
+        group.append(record)
+        characters += len(record.text) if isinstance(record, Draft) else 0
+        if len(group) >= size or characters >= BATCH_CHARACTERS_MAX:
+            yield group
+            group, characters = [], 0
+    if group:
+        yield group
+
+
+class _Tally:
+    """What an import has done so far."""
+
+    def __init__(self) -> None:
+        self.files = self.added = self.already = self.empty = self.malformed_count = 0
+        self.malformed: list[Malformed] = []
+        self.sources: set[str] = set()
+
+    def note(self, group: Sequence[_Record], added: Sequence[ingest.Added]) -> None:
+        """Count a group and what became of its drafts."""
+        new = sum(each.new for each in added)
+        self.added += new
+        self.already += len(added) - new
+        for record in group:
+            if isinstance(record, Draft) and not record.text.strip():
+                self.empty += 1
+            elif isinstance(record, Draft) and record.source:
+                self.sources.add(record.source.document)
+            elif isinstance(record, Malformed):
+                self.malformed_count += 1
+                self.malformed += [record] if len(self.malformed) < MALFORMED_KEPT_MAX else []
+            elif isinstance(record, _Read):
+                self.files += 1
+
+    def report(self, run: bytes) -> ImportReport:
+        """Return the whole."""
+        malformed, sources = tuple(self.malformed), tuple(sorted(self.sources))
+        return ImportReport(run, self.files, self.added, self.already, self.empty, malformed, self.malformed_count, sources)
+
+
+def _nothing(malformed: Sequence[Malformed]) -> Usage | NotAllowed:
+    """Return the error of an import that could read no file at all."""
+    if not malformed:
+        return Usage("there is no file in the folders named: hidden ones are left out", hint="refold help import")
+    first = malformed[0]
+    about = first.reason if len(malformed) == 1 else f"none of {len(malformed)} files could be imported; the first: {first.reason}"
+    kind = NotAllowed if all(each.reason == NOT_PERMITTED for each in malformed) else Usage
+    return kind(about, path=first.path, hint="refold help import")
