@@ -1,0 +1,197 @@
+"""Settings: configs/refold.toml with the user's own file laid over it, and the other files of configs/ as text."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from refold.errors import NotAllowed, RefoldError, Usage
+from refold.model import Scope
+
+Table = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """A reader: the audience labels it holds (None: every label) and the users it is limited to (None: any)."""
+
+    name: str
+    labels: frozenset[str] | None
+    users: tuple[str, ...] | None = None
+
+    def limit(self, scope: Scope) -> Scope:
+        """Return the scope that this principal may ask about when it asks for `scope`. Raises NotAllowed, Usage."""
+        if self.users is None or scope.user in self.users:
+            return scope
+        if scope.user is not None or not self.users:
+            raise NotAllowed("this principal may not see that user's memory", hint="refold help principals")
+        if len(self.users) > 1:
+            raise Usage("this principal may see several users' memory: say whose with --user", hint="refold help principals")
+        return Scope(self.users[0], scope.agent, scope.run)
+
+
+@dataclass(frozen=True, slots=True)
+class Nightly:
+    """When the nightly flow runs."""
+
+    cron: str
+    timezone: str
+
+
+@dataclass(frozen=True, slots=True)
+class Serve:
+    """Where the local Prefect server listens and keeps its records."""
+
+    host: str
+    port: int
+    database: str  # "": SQLite in the store's prefect folder
+    history_days: int
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All of refold.toml."""
+
+    nightly: Nightly
+    serve: Serve
+    principals: Mapping[str, Principal]
+
+    def principal(self, name: str) -> Principal:
+        """Return the principal of that name. Raises Usage."""
+        if name not in self.principals:
+            raise Usage("no principal of that name stands in the settings", hint="refold help principals")
+        return self.principals[name]
+
+
+@cache
+def folder() -> Path:
+    """Return the folder of the shipped configs: inside an installed package, or the project's own where it is editable."""
+    package = Path(__file__).resolve().parent
+    for found in (package / "configs", package.parents[1] / "configs"):
+        if (found / "refold.toml").is_file():
+            return found
+    raise RefoldError("the shipped configs are missing: this installation is broken", path=package)
+
+
+def text(name: str) -> str:
+    """Return one file of the shipped configs as text."""
+    return (folder() / name).read_text(encoding="utf-8")
+
+
+def load(env: Mapping[str, str] = os.environ) -> Settings:
+    """Read the settings: the shipped defaults, and what the file named in REFOLD_CONFIG says instead. Raises Usage."""
+    own = env.get("REFOLD_CONFIG")
+    layers = [_checked(path) for path in (folder() / "refold.toml", *([Path(own)] if own else []))]
+    merged: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
+    for layer in layers:
+        for name, table in layer.items():
+            merged[name] |= table
+    principals = {name: _principal(name, table) for name, table in merged["principals"].items()}
+    return Settings(Nightly(**merged["nightly"]), Serve(**merged["serve"]), principals)
+
+
+def _principal(name: str, table: Table) -> Principal:
+    users = table.get("users")
+    return Principal(name, None if table.get("all") else frozenset(table.get("labels", ())), None if users is None else tuple(users))
+
+
+def _text(value: object) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(_text(each) for each in value)
+
+
+def _count(low: int, high: int) -> Callable[[object], bool]:
+    return lambda value: type(value) is int and low <= value <= high
+
+
+def _cron(value: object) -> bool:
+    return isinstance(value, str) and len(value.split()) == 5
+
+
+def _timezone(value: object) -> bool:
+    import zoneinfo  # here, because no other start of the program needs it
+
+    try:
+        return isinstance(value, str) and bool(zoneinfo.ZoneInfo(value))
+    except (ValueError, OSError, zoneinfo.ZoneInfoNotFoundError):
+        return False
+
+
+# Per key: what must hold, and how a person is told so.
+SECTIONS: Mapping[str, Mapping[str, tuple[Callable[[object], bool], str]]] = {
+    "nightly": {
+        "cron": (_cron, "five fields of cron"),
+        "timezone": (_timezone, "an IANA time zone"),
+    },
+    "serve": {
+        "host": (_text, "the name or address of a host"),
+        "port": (_count(1, 65535), "a port from 1 to 65535"),
+        "database": (lambda value: isinstance(value, str), "a text"),
+        "history_days": (_count(1, 3650), "a number of days from 1 to 3650"),
+    },
+    "principals": {},
+}
+PRINCIPAL = {
+    "all": (lambda value: isinstance(value, bool), "true or false"),
+    "labels": (_texts, "a list of texts"),
+    "users": (_texts, "a list of texts"),
+}
+
+
+def _checked(path: Path) -> dict[str, dict[str, Any]]:
+    """Parse one file and hold every key in it against what is known."""
+    tables = _parse(path)
+    for name, table in tables.items():
+        if name not in SECTIONS:
+            raise _unknown(path, name)
+        if not isinstance(table, dict):
+            raise _wrong(path, name, "a table")
+        if name != "principals":
+            _check(path, name, table, SECTIONS[name])
+            continue
+        for rights in table.values():
+            if not isinstance(rights, dict):
+                raise _wrong(path, "principals.*", "a table")
+            _check(path, "principals.*", rights, PRINCIPAL)
+    return tables
+
+
+def _check(path: Path, name: str, table: Table, known: Mapping[str, tuple[Callable[[object], bool], str]]) -> None:
+    for key, value in table.items():
+        if key not in known:
+            raise _unknown(path, f"{name}.{key}")
+        holds, expected = known[key]
+        if not holds(value):
+            raise _wrong(path, f"{name}.{key}", expected)
+
+
+def _parse(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        line = re.search(r"at line (\d+)", str(error))
+        where = f"at line {line.group(1)}" if line else "at its end"
+        raise Usage(f"the settings are not valid TOML {where}", path=path, hint="refold help settings") from None
+    except UnicodeDecodeError:
+        raise Usage("the settings are not UTF-8 text", path=path) from None
+    except PermissionError:
+        raise NotAllowed("the settings may not be read", path=path) from None
+    except OSError:
+        raise Usage("the settings named in REFOLD_CONFIG are not a readable file", path=path) from None
+
+
+def _unknown(path: Path, key: str) -> Usage:
+    return Usage(f"there is no setting {key}", path=path, hint="refold help settings")
+
+
+def _wrong(path: Path, key: str, expected: str) -> Usage:
+    return Usage(f"the setting {key} is not {expected}", path=path, hint="refold help settings")

@@ -1,0 +1,47 @@
+"""Times at the edge: ISO 8601 text on one side, integer microseconds since 1970 UTC on the other."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+
+from refold.errors import Usage
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+DAY = 86_400_000_000  # µs
+
+
+def parse(text: str, *, what: str = "a time") -> int:
+    """Read `2024`, `2024-06`, `2024-06-01` or a full ISO 8601 time; without an offset it is UTC. Raises Usage."""
+    full = {4: f"{text}-01-01", 7: f"{text}-01"}.get(len(text), text) if re.fullmatch(r"\d{4}(-\d\d)?", text) else text
+    try:
+        if not re.match(r"\d{4}-\d\d-\d\d", full):
+            raise ValueError
+        moment = datetime.fromisoformat(full)
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return (aware.astimezone(UTC) - EPOCH) // MICROSECOND
+    except (ValueError, OverflowError):
+        raise Usage(f"{what} is not an ISO 8601 date or time (2024, 2024-06, 2024-06-01, 2024-06-01T18:30Z)") from None
+
+
+def iso(moment: int) -> str:
+    """Write a time in full, in UTC: `2024-06-01T18:30:00Z`, with a fraction only where there is one."""
+    return _datetime(moment).isoformat().replace("+00:00", "Z")
+
+
+def day(moment: int) -> str:
+    """Write the UTC day of a time: `2024-06-01`."""
+    return _datetime(moment).date().isoformat()
+
+
+def short(moment: int) -> str:
+    """Write a time for a person: the day alone at midnight, else to the minute."""
+    return day(moment) if moment % DAY == 0 else f"{_datetime(moment):%Y-%m-%d %H:%M}"
+
+
+def _datetime(moment: int) -> datetime:
+    try:
+        return EPOCH + timedelta(microseconds=moment)
+    except OverflowError:
+        raise Usage("a time lies outside the years 1 to 9999") from None
