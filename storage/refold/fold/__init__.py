@@ -1,0 +1,1 @@
+"""The fold: a pure program over events. No IO, no clock, no randomness."""
