@@ -18,6 +18,7 @@ ROOT = Path(__file__).parent.parent
 LAYERS = {
     "refold.errors": 0,
     "refold.model": 1,
+    "refold.canonical": 2,
     "refold.files": 2,
     "refold.settings": 2,
     "refold.fold": 2,

@@ -162,6 +162,7 @@ class Event:
     subjects: tuple[SubjectId, ...]  # sorted, distinct
     metadata: dict[str, object]
     key: str | None = None  # the caller's idempotency key
+    epoch: int = 1  # of the keys that sealed it
 
     @property
     def speaker_name(self) -> str:

@@ -1,0 +1,242 @@
+"""The only durable writes: every fsync, link, rename and flock of Refold lives here.
+
+A file that one of these functions wrote is complete under its name, or it is not there under that name. A failed
+fsync is fatal: the kernel may have dropped the dirty pages, so a later success would prove nothing. From then on
+every durable write of this process refuses.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import random
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from refold.errors import Locked, NotAllowed, RefoldError, Usage, VerificationIncomplete, WriteFailed
+
+FILE_MODE = 0o600
+FOLDER_MODE = 0o700
+TEMPORARY = ".tmp-"  # the start of every name that is not yet, or no longer, the name of anything
+
+_poisoned: Path | None = None  # where an fsync failed
+
+
+def create(path: Path, data: bytes) -> None:
+    """Write a new file durably. Raises FileExistsError if the name is taken; a half-written file is removed again."""
+    create_all(path.parent, [(path, data)])
+
+
+def create_all(folder: Path, contents: Iterable[tuple[Path, bytes]]) -> None:
+    """Write new files of one folder durably, and their names at once at the end."""
+    for path, data in contents:
+        _write_new(path, data)
+    sync_folder(folder)
+
+
+def link_new(path: Path, data: bytes) -> bool:
+    """Give complete, durable data a name that nobody has yet; False if somebody has it.
+
+    An error leaves it unclear whether the name was taken: look what it holds before doing anything else.
+    """
+    temporary = _temporary(path)
+    _write_new(temporary, data)
+    try:
+        with _writing(path):
+            os.link(temporary, path)
+        linked = True
+    except FileExistsError:
+        linked = False
+    with _writing(temporary):
+        os.unlink(temporary)
+    if linked:
+        sync_folder(path.parent)
+    return linked
+
+
+def replace(path: Path, data: bytes) -> None:
+    """Swap the contents of a pointer file, durably and at once: a reader sees the old bytes or the new."""
+    temporary = _temporary(path)
+    _write_new(temporary, data)
+    with _writing(path):
+        os.rename(temporary, path)
+    sync_folder(path.parent)
+
+
+def read(path: Path) -> bytes:
+    """Return the whole file. FileNotFoundError passes; it is the caller who knows what a missing file means."""
+    try:
+        with open(path, "rb", buffering=0) as file:
+            return file.readall()
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _read_error(error, path) from error
+
+
+def remove(path: Path) -> None:
+    """Remove a file durably; one that is gone already is fine."""
+    with _writing(path), suppress(FileNotFoundError):
+        os.unlink(path)
+    sync_folder(path.parent)
+
+
+def make_folder(path: Path) -> None:
+    """Create a private folder, and its parents, durably. One that exists stays as it is."""
+    if path.is_dir():
+        return
+    make_folder(path.parent)
+    with _writing(path), suppress(FileExistsError):
+        os.mkdir(path, FOLDER_MODE)
+    if not path.is_dir():
+        raise Usage("a file is where a folder is needed", path=path)
+    sync_folder(path.parent)
+
+
+def names(folder: Path) -> list[str]:
+    """Return the names in a folder, unsorted. FileNotFoundError passes."""
+    try:
+        return os.listdir(folder)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _read_error(error, folder) from error
+
+
+def written_at(path: Path) -> int:
+    """Return when a file was last written, µs since 1970."""
+    try:
+        return os.stat(path).st_mtime_ns // 1000
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise _read_error(error, path) from error
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    with _writing(folder):
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            _sync(descriptor, folder)
+        finally:
+            os.close(descriptor)
+
+
+@contextmanager
+def lock(path: Path, *, exclusive: bool = True, wait_seconds: float | None = None) -> Iterator[None]:
+    """Hold an advisory lock on a file (created if missing) or a folder. It ends with the process.
+
+    `wait_seconds` None waits for ever. Raises Locked when the time is over.
+    """
+    with _writing(path):
+        descriptor = _open_lock(path)
+    try:
+        _flock(descriptor, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH, path, wait_seconds)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def refuses_existing_names(folder: Path) -> bool:
+    """Whether a link in this folder really refuses a name that exists (some network file systems do not)."""
+    one, two = _temporary(folder / "probe"), _temporary(folder / "probe")
+    with _writing(folder):
+        for path in (one, two):
+            os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE))
+        try:
+            os.link(one, two)
+        except FileExistsError:
+            return True
+        finally:
+            os.unlink(one)
+            os.unlink(two)
+    return False
+
+
+def _write_new(path: Path, data: bytes) -> None:
+    with _writing(path):
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
+        try:
+            rest = memoryview(data)
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+            _sync(descriptor, path)
+        except BaseException:
+            with suppress(OSError):  # the first error is the one to tell
+                os.unlink(path)
+            raise
+        finally:
+            os.close(descriptor)
+
+
+def _sync(descriptor: int, path: Path) -> None:
+    global _poisoned
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        _poisoned = path
+        raise
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Refuse after a failed fsync; turn what the system says into one of our errors."""
+    if _poisoned is not None:
+        raise WriteFailed("an earlier fsync failed, so this process writes no more", path=_poisoned, hint="refold audit")
+    try:
+        yield
+    except (FileExistsError, FileNotFoundError):
+        raise
+    except OSError as error:
+        raise _write_error(error, path) from error
+
+
+def _write_error(error: OSError, path: Path) -> RefoldError:
+    reason = errno.errorcode.get(error.errno or 0, "an unknown error")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return NotAllowed(f"the system forbids writing here ({reason})", path=path)
+    if error.errno in (errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG):
+        return Usage(f"this place cannot be written to ({reason})", path=path)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return WriteFailed(f"no space is left ({reason}); what was acknowledged before is safe", path=path)
+    return WriteFailed(f"the disk refuses to write ({reason})", path=path, hint="refold audit")
+
+
+def _read_error(error: OSError, path: Path) -> RefoldError:
+    reason = errno.errorcode.get(error.errno or 0, "an unknown error")
+    if error.errno in (errno.EACCES, errno.EPERM):
+        return NotAllowed(f"the system forbids reading here ({reason})", path=path)
+    if error.errno in (errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG):
+        return Usage(f"this is not what should be read here ({reason})", path=path)
+    return VerificationIncomplete(f"a file could not be read ({reason}); nothing is claimed of it", path=path)
+
+
+def _temporary(path: Path) -> Path:
+    return path.with_name(f"{TEMPORARY}{os.urandom(8).hex()}")
+
+
+def _open_lock(path: Path) -> int:
+    flags = os.O_RDONLY | os.O_CLOEXEC
+    try:
+        return os.open(path, flags)
+    except FileNotFoundError:
+        return os.open(path, flags | os.O_CREAT, FILE_MODE)
+
+
+def _flock(descriptor: int, operation: int, path: Path, wait_seconds: float | None) -> None:
+    if wait_seconds is None:
+        fcntl.flock(descriptor, operation)
+        return
+    until = time.monotonic() + wait_seconds
+    while True:
+        try:
+            fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
+            return
+        except BlockingIOError:
+            if time.monotonic() >= until:
+                raise Locked("another process holds this lock", path=path) from None
+        time.sleep(random.uniform(0.0002, 0.001))  # jittered, so that no waiter is always the last

@@ -1,0 +1,259 @@
+"""Ingest: drafts become sealed events. Authors and users declare their data subjects by being named; nothing is said twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from refold import canonical
+from refold.errors import SubjectErased, Usage
+from refold.keys.keyring import Keyring
+from refold.keys.subjects import alias_tag, content_tag, key_tag
+from refold.log.append import Sealable
+from refold.log.events import SubjectEntry, encode_event, encode_subject
+from refold.log.head import Head
+from refold.log.tail import Index, Known
+from refold.model import AliasKind, Draft, EntryKind, Event, EventId, Role, Source, SubjectId, identity_part, normalise
+from refold.store import Store
+
+__all__ = ["Added", "Index", "add", "subject_add", "subjects"]
+
+TEXT_BYTES_MAX = 16 << 20
+ALIAS_CHARACTERS_MAX = 1_000
+AHEAD_MAX = 24 * 3600 * 1_000_000  # µs that said_at may lie after recorded_at
+Clock = Callable[[], int]
+Random = Callable[[int], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """What became of a draft: a new event, or the one that was there already."""
+
+    event_id: EventId
+    seq: int
+    new: bool
+
+
+def add(
+    store: Store,
+    drafts: Sequence[Draft],
+    *,
+    index: Index | None = None,
+    ingest: bytes | None = None,
+    now: Clock,
+    random: Random,
+) -> list[Added]:
+    """Append drafts as one commit. What was seen before is not added again.
+
+    A draft with a key is the same as an event with that key; within an import (`ingest` given), a draft is the same as an event
+    of equal source, role, author and text. Raises Usage, SubjectErased, Locked, WriteFailed.
+    """
+    recorded_at = now()
+    for draft in drafts:
+        check(draft, recorded_at=recorded_at)
+    batch = _Batch(store, drafts, index=index, ingest=ingest, recorded_at=recorded_at, random=random)
+    done = store.log.append(batch.plan, now=now, random=random)
+    return batch.added(done.first if done else 0)
+
+
+def subject_add(
+    store: Store, aliases: Sequence[tuple[AliasKind, str]], *, index: Index | None = None, now: Clock, random: Random
+) -> SubjectId:
+    """Make aliases known as those of one data subject: of the one that has any of them already, else of a new one."""
+    for _, alias in aliases:
+        _check_alias(alias)
+    if not aliases:
+        raise Usage("a subject needs at least one alias")
+    minted = SubjectId(random(16))
+    made: list[SubjectId] = []
+
+    def plan(head: Head, keyring: Keyring) -> list[Sealable]:
+        known = store.log.tail.follow(head, keyring, index)
+        tags = {alias_tag(keyring, alias): (kind, alias) for kind, alias in aliases}
+        found = known.subjects_of(list(tags))
+        subject = min(found.values()) if found else minted
+        new = tuple(alias for tag, alias in tags.items() if tag not in found)
+        made[:] = [subject]
+        _check_usable([subject] if found else [], known, keyring)
+        return [_subject_entry(subject, new, recorded_at=now(), ingest=random(16), random=random)] if new else []
+
+    store.log.append(plan, now=now, random=random)
+    return made[0]
+
+
+def subjects(store: Store) -> dict[SubjectId, list[SubjectEntry]]:
+    """Return all readable subjects with their entries, oldest first."""
+    found: dict[SubjectId, list[SubjectEntry]] = {}
+    for entry in store.log.subjects():
+        found.setdefault(entry.subject, []).append(entry)
+    return found
+
+
+def check(draft: Draft, *, recorded_at: int) -> None:
+    """Refuse what cannot be an event: nothing said, too much, broken characters, a date to come. Raises Usage."""
+    try:
+        size = len(draft.text.encode())
+        scope = draft.scope
+        strings = (draft.author, draft.key, scope.user, scope.agent, scope.run, *draft.audience, *draft.subjects, str(draft.source or ""))
+        "".join(filter(None, strings)).encode()
+        if draft.metadata:
+            canonical.encode(draft.metadata)
+    except UnicodeEncodeError:
+        raise Usage("a lone surrogate is no character", hint="decode the text with errors='replace'") from None
+    except (TypeError, ValueError, RecursionError):
+        raise Usage("the metadata is not plain JSON") from None
+    if not draft.text.strip():
+        raise Usage("the text is empty")
+    if size > TEXT_BYTES_MAX:
+        raise Usage(f"the text has {size} bytes; at most {TEXT_BYTES_MAX} are possible", hint="import it as a document, in parts")
+    if draft.said_at is not None and not 0 <= draft.said_at <= recorded_at + AHEAD_MAX:
+        raise Usage("the time it was said is before 1970 or more than a day ahead of now")
+    for alias in _aliases(draft):
+        _check_alias(alias)
+
+
+class _Batch:
+    """Drafts on their way: planned anew for every head, with ids that stay the same."""
+
+    def __init__(
+        self, store: Store, drafts: Sequence[Draft], *, index: Index | None, ingest: bytes | None, recorded_at: int, random: Random
+    ) -> None:
+        self._store = store
+        self._drafts = drafts
+        self._index = index
+        self._is_import = ingest is not None
+        self._ingest = ingest or random(16)
+        self._recorded_at = recorded_at
+        self._random = random
+        ids = random(16 * len(drafts))
+        self._event_ids = [EventId(ids[at : at + 16]) for at in range(0, len(ids), 16)]
+        self._folded = {alias: normalise(alias) for draft in drafts for alias in _aliases(draft)}
+        self._minted: dict[str, Sealable] = {}
+        self._events: dict[tuple[int, tuple[SubjectId, ...], SubjectId | None], Sealable] = {}
+        self._there: dict[int, Added] = {}  # drafts that are in the log already
+        self._same: dict[int, int] = {}  # drafts that repeat an earlier one of this batch
+        self._rows: dict[int, int] = {}  # where the others stand in the commit
+
+    def plan(self, head: Head, keyring: Keyring) -> list[Sealable]:
+        """Return what has to be appended to this head."""
+        known = self._store.log.tail.follow(head, keyring, self._index)
+        self._recognise(known, keyring)
+        fresh = [at for at in range(len(self._drafts)) if at not in self._there and at not in self._same]
+        ids, minted = self._resolve([self._drafts[at] for at in fresh], known, keyring)
+        self._rows = {at: row for row, at in enumerate(fresh, len(minted))}
+        return [*minted, *(self._event(at, ids) for at in fresh)]
+
+    def added(self, first: int) -> list[Added]:
+        """Return what became of the drafts, given the first seq of the commit."""
+        made = {at: Added(self._event_ids[at], first + row, True) for at, row in self._rows.items()}
+        for at, earlier in self._same.items():
+            one = self._there.get(earlier) or made[earlier]
+            made[at] = Added(one.event_id, one.seq, False)
+        return [self._there.get(at) or made[at] for at in range(len(self._drafts))]
+
+    def _recognise(self, known: Known, keyring: Keyring) -> None:
+        """Find the drafts that are in the log already, or twice in this batch."""
+        tags = {tag: None for at in range(len(self._drafts)) for tag in self._tags(at, keyring)}
+        found = known.seen(list(tags))
+        self._there, self._same = {}, {}
+        first: dict[bytes, int] = {}
+        for at, draft in enumerate(self._drafts):
+            for tag in self._tags(at, keyring):
+                if tag in found:
+                    self._there[at] = _there(draft, self._store.log.event(found[tag]))
+                elif first.setdefault(tag, at) != at:
+                    self._same[at] = first[tag]
+                    _check_same(draft, self._drafts[first[tag]])
+
+    def _tags(self, at: int, keyring: Keyring) -> list[bytes]:
+        draft = self._drafts[at]
+        tags = [] if draft.key is None else [key_tag(keyring, draft.key)]
+        if self._is_import:
+            source = self._source(at)
+            part = identity_part(draft.role, source.part)
+            fields = (source.kind, source.ref, part, draft.role, draft.author or "", draft.text)
+            tags.append(content_tag(keyring, fields))
+        return tags
+
+    def _resolve(self, drafts: Iterable[Draft], known: Known, keyring: Keyring) -> tuple[dict[str, SubjectId], list[Sealable]]:
+        """Return the subject of each alias, and the entries that declare those that are new."""
+        names = {self._folded[alias]: alias for draft in drafts for alias in _aliases(draft)}
+        tags = {name: alias_tag(keyring, name) for name in names}
+        found = known.subjects_of(list(tags.values()))
+        _check_usable(list(found.values()), known, keyring)
+        minted = [self._mint(name, alias) for name, alias in names.items() if tags[name] not in found]
+        new = {name: self._minted[name].subjects[0] for name in names if tags[name] not in found}
+        return {name: found[tags[name]] for name in names if name not in new} | new, minted
+
+    def _mint(self, name: str, alias: str) -> Sealable:
+        if name not in self._minted:
+            subject, aliases = SubjectId(self._random(16)), ((AliasKind.HANDLE, alias),)
+            self._minted[name] = _subject_entry(subject, aliases, recorded_at=self._recorded_at, ingest=self._ingest, random=self._random)
+        return self._minted[name]
+
+    def _event(self, at: int, ids: dict[str, SubjectId]) -> Sealable:
+        draft = self._drafts[at]
+        concerned = tuple(sorted({ids[self._folded[alias]] for alias in _aliases(draft)}))
+        speaking = _speaking(draft)
+        speaker = ids[self._folded[speaking]] if speaking is not None else None
+        if (at, concerned, speaker) not in self._events:
+            said_at = self._recorded_at if draft.said_at is None else draft.said_at
+            plaintext = encode_event(draft, source=self._source(at), said_at=said_at, speaker=speaker)
+            made = Sealable(EntryKind.EVENT, self._event_ids[at], concerned, plaintext, self._recorded_at, self._ingest)
+            self._events[at, concerned, speaker] = made
+        return self._events[at, concerned, speaker]
+
+    def _source(self, at: int) -> Source:
+        return self._drafts[at].source or Source("note", self._event_ids[at].hex())
+
+
+def _subject_entry(
+    subject: SubjectId, aliases: tuple[tuple[AliasKind, str], ...], *, recorded_at: int, ingest: bytes, random: Random
+) -> Sealable:
+    return Sealable(EntryKind.SUBJECT, EventId(random(16)), (subject,), encode_subject(aliases), recorded_at, ingest)
+
+
+def _aliases(draft: Draft) -> tuple[str, ...]:
+    """Return the aliases of all data subjects that a draft declares."""
+    author = draft.author if draft.role.asserts else None
+    return tuple(alias for alias in (author, draft.scope.user, *draft.subjects) if alias is not None)
+
+
+def _speaking(draft: Draft) -> str | None:
+    """Return the alias of who speaks: the author, or the user whose memory it is."""
+    if draft.author is not None:
+        return draft.author if draft.role.asserts else None
+    return draft.scope.user if draft.role is Role.USER else None
+
+
+def _there(draft: Draft, event: Event) -> Added:
+    """Recognise a draft in the log. The same key with other content is a mistake of the caller."""
+    if draft.key is not None and draft.key == event.key:
+        said = (event.text, event.author, event.role, event.scope, event.audience, event.metadata)
+        same = said == (draft.text, draft.author, draft.role, draft.scope, tuple(sorted(set(draft.audience))), draft.metadata)
+        if not same or draft.source not in (None, event.source) or draft.said_at not in (None, event.said_at):
+            raise _other_content()
+    return Added(event.event_id, event.seq, False)
+
+
+def _check_same(draft: Draft, earlier: Draft) -> None:
+    if draft.key is not None and draft.key == earlier.key and draft != earlier:
+        raise _other_content()
+
+
+def _other_content() -> Usage:
+    return Usage("this key was used before, for another content", hint="use a new key for a new event")
+
+
+def _check_usable(found: Sequence[SubjectId], known: Known, keyring: Keyring) -> None:
+    """Refuse an id that has neither a secret of its own nor an entry of the live epoch. Raises SubjectErased."""
+    doubtful = [subject for subject in found if not keyring.has_explicit(subject)]
+    if doubtful and len(known.living(doubtful)) < len(set(doubtful)):
+        raise SubjectErased("a person named here was erased", hint="refold help subject")
+
+
+def _check_alias(alias: str) -> None:
+    if not normalise(alias):
+        raise Usage("a name of a data subject is empty")
+    if len(alias) > ALIAS_CHARACTERS_MAX:
+        raise Usage(f"a name of a data subject has {len(alias)} characters; at most {ALIAS_CHARACTERS_MAX} are possible")

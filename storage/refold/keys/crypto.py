@@ -1,0 +1,79 @@
+"""Every cryptographic primitive of Refold; the only place that imports `cryptography`.
+
+AES-256-GCM (NIST SP 800-38D), HMAC-SHA256 (RFC 2104), HKDF-SHA256 (RFC 5869), Ed25519 (RFC 8032).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from functools import cache
+
+from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+KEY_BYTES = 32
+NONCE_BYTES = 12
+TAG_BYTES = 16
+OVERHEAD = NONCE_BYTES + TAG_BYTES
+
+
+class Unauthentic(Exception):
+    """The bytes do not open under this key: they, the key or what they are bound to is another."""
+
+
+@cache
+def label(text: str) -> bytes:
+    """Return T(text) = SHA-256 of a label: what separates one use of a key or hash from every other."""
+    return hashlib.sha256(text.encode()).digest()
+
+
+def mac(key: bytes, message: bytes) -> bytes:
+    """HMAC-SHA256: 32 bytes."""
+    return hmac.digest(key, message, "sha256")
+
+
+def derive(key: bytes, info: str | bytes) -> bytes:
+    """HKDF-SHA256 without salt: 32 bytes."""
+    info = info.encode() if isinstance(info, str) else info
+    return mac(mac(b"", key), info + b"\x01")
+
+
+def seal(key: bytes, nonce: bytes, plaintext: bytes, bound_to: bytes) -> bytes:
+    """AES-256-GCM: ciphertext and tag. A key must never meet the same nonce twice."""
+    return AESGCM(key).encrypt(nonce, plaintext, bound_to)
+
+
+def unseal(key: bytes, nonce: bytes, sealed: bytes, bound_to: bytes) -> bytes:
+    """Undo `seal`. Raises Unauthentic."""
+    try:
+        return AESGCM(key).decrypt(nonce, sealed, bound_to)
+    except InvalidTag:
+        raise Unauthentic from None
+
+
+class Signer:
+    """An Ed25519 key pair."""
+
+    def __init__(self, seed: bytes) -> None:
+        self._key = Ed25519PrivateKey.from_private_bytes(seed)
+        self.public_key = self._key.public_key().public_bytes_raw()
+
+    def sign(self, message: bytes) -> bytes:
+        """Return the 64 bytes of the signature."""
+        return self._key.sign(message)
+
+
+@cache
+def _public(key: bytes) -> Ed25519PublicKey:
+    return Ed25519PublicKey.from_public_bytes(key)
+
+
+def is_signed(public_key: bytes, signature: bytes, message: bytes) -> bool:
+    """Whether the holder of the key signed the message."""
+    try:
+        _public(public_key).verify(signature, message)
+    except (InvalidSignature, ValueError):
+        return False
+    return True

@@ -1,0 +1,157 @@
+"""Keyrings on disk: one folder of immutable files per epoch, whole once SEALED is there.
+
+    <vault>/keys/epoch-000001/
+      key        a random key, wrapped by the root of the epoch
+      seeds      batch_seed, subject_seed, state_key, attest_key, idem_key, suppress_key
+      batches    epoch u32be ‖ depth u8 ‖ path[2] ‖ secret[32]        nodes of older epochs' batch seeds
+      subjects   subject id[16] ‖ secret[32]                          explicit secrets
+      shares     event id[16] ‖ share[32]                             survivors of punctured batches
+      SEALED     the signed list of the files' digests, linked last
+
+All but `key` and `SEALED` are `nonce[12] ‖ AES-256-GCM(records)` under `key`, the name, origin and epoch as AAD; records
+are sorted by id; a file without records is not written. The live epoch is the highest one with a valid SEALED.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from refold import canonical, files
+from refold.errors import Corrupt, KeyMissing, UnsupportedVersion
+from refold.keys import crypto
+from refold.keys.keyring import ID_BYTES, NODE_BYTES, Keyring, Records, Secrets
+from refold.keys.roots import Roots
+
+FORMAT = "refold.keyring/1"
+SEALED_LABEL = crypto.label("refold.keyring/sealed/v1")
+BLOB_LABEL = crypto.label("refold.keyring/blob/v1")
+SEEDS = 6
+
+
+def write(folder: Path, secrets: Secrets, *, origin: str, roots: Roots, random: Callable[[int], bytes]) -> None:
+    """Write the files of an epoch, still unsealed. What an interrupted attempt left there goes first.
+
+    Raises FileExistsError if the epoch is sealed.
+    """
+    epoch = folder / _name(secrets.epoch)
+    files.make_folder(epoch)
+    if "SEALED" in files.names(epoch):
+        raise FileExistsError(epoch / "SEALED")
+    for name in files.names(epoch):
+        files.remove(epoch / name)
+    roots.create(secrets.epoch)
+    key = random(crypto.KEY_BYTES)
+    files.create(epoch / "key", roots.wrap(secrets.epoch, key, bound_to=_bound("key", origin, secrets.epoch)))
+    for name, records in _tables(secrets).items():
+        if records:
+            nonce = random(crypto.NONCE_BYTES)
+            files.create(epoch / name, nonce + crypto.seal(key, nonce, records, _bound(name, origin, secrets.epoch)))
+
+
+def seal(folder: Path, epoch: int, *, origin: str, signer: crypto.Signer) -> None:
+    """Make an epoch the live one: sign the digests of its files and link SEALED."""
+    place = folder / _name(epoch)
+    listed = [[name, *_digest(files.read(place / name))] for name in sorted(files.names(place)) if not name.startswith(files.TEMPORARY)]
+    body = {"epoch": epoch, "files": listed, "format": FORMAT, "origin": origin}
+    signature = signer.sign(SEALED_LABEL + canonical.encode(body)).hex()
+    if not files.link_new(place / "SEALED", canonical.encode({"body": body, "sig": signature})):
+        raise FileExistsError(place / "SEALED")
+
+
+def live(folder: Path, *, origin: str, public_key: bytes) -> int:
+    """Return the highest validly sealed epoch. Raises KeyMissing if there is none."""
+    try:
+        found = files.names(folder)
+    except FileNotFoundError:
+        found = []
+    epochs = sorted((int(name[6:]) for name in found if re.fullmatch(r"epoch-[0-9]{6}", name)), reverse=True)
+    for epoch in epochs:
+        if _sealed(folder, epoch, origin=origin, public_key=public_key) is not None:
+            return epoch
+    raise KeyMissing("the vault holds no sealed keyring", path=folder, hint="refold help keys")
+
+
+def load(folder: Path, epoch: int, *, origin: str, public_key: bytes, roots: Roots) -> Keyring:
+    """Read the keyring of an epoch. Raises KeyMissing, Corrupt, UnsupportedVersion."""
+    listed = _sealed(folder, epoch, origin=origin, public_key=public_key)
+    if listed is None:
+        raise KeyMissing(f"epoch {epoch} has no valid seal", path=folder / _name(epoch), hint="refold audit --keys")
+    raw = {name: _file(folder / _name(epoch) / name, size, sha256) for name, size, sha256 in listed}
+    key = roots.unwrap(epoch, raw.pop("key", b""), bound_to=_bound("key", origin, epoch))
+    tables = {name: _unseal(key, sealed, _bound(name, origin, epoch)) for name, sealed in raw.items()}
+    return Keyring(_secrets(epoch, tables, folder / _name(epoch)))
+
+
+def _name(epoch: int) -> str:
+    return f"epoch-{epoch:06d}"
+
+
+def _tables(secrets: Secrets) -> dict[str, bytes]:
+    seeds = secrets.batch_seed, secrets.subject_seed, secrets.state_key, secrets.attest_key, secrets.idem_key, secrets.suppress_key
+    return {
+        "seeds": b"".join(seeds),
+        "batches": secrets.batches.raw,
+        "subjects": secrets.subjects.raw,
+        "shares": secrets.shares.raw,
+    }
+
+
+def _secrets(epoch: int, tables: dict[str, bytes], folder: Path) -> Secrets:
+    unknown = sorted(set(tables) - {"seeds", "batches", "subjects", "shares"})
+    if unknown:
+        raise UnsupportedVersion(f"the keyring has a file of a later format: {unknown[0]}", path=folder / unknown[0])
+    seeds = tables.get("seeds", b"")
+    if len(seeds) != SEEDS * crypto.KEY_BYTES:
+        raise Corrupt("the keyring has no whole set of seeds", path=folder / "seeds")
+    return Secrets(
+        epoch,
+        *(seeds[at : at + crypto.KEY_BYTES] for at in range(0, len(seeds), crypto.KEY_BYTES)),
+        Records(tables.get("batches", b""), NODE_BYTES),
+        Records(tables.get("subjects", b""), ID_BYTES),
+        Records(tables.get("shares", b""), ID_BYTES),
+    )
+
+
+def _sealed(folder: Path, epoch: int, *, origin: str, public_key: bytes) -> list[tuple[str, int, str]] | None:
+    """Return name, size and digest of the files of a sealed epoch; None where no valid seal is."""
+    path = folder / _name(epoch) / "SEALED"
+    try:
+        document = canonical.decode(files.read(path))
+        body, signature = document["body"], bytes.fromhex(document["sig"])
+        listed = [(str(name), int(size), str(sha256)) for name, size, sha256 in body["files"]]
+        said = (body["epoch"], body["origin"])
+    except (FileNotFoundError, ValueError, TypeError, KeyError):
+        return None
+    if said != (epoch, origin) or not crypto.is_signed(public_key, signature, SEALED_LABEL + canonical.encode(body)):
+        return None
+    if body["format"] != FORMAT:
+        raise UnsupportedVersion(f"the keyring has a format that this release does not know: {body['format']}", path=path)
+    return listed
+
+
+def _file(path: Path, size: int, sha256: str) -> bytes:
+    try:
+        raw = files.read(path)
+    except FileNotFoundError:
+        raise KeyMissing("a file of the keyring is lost", path=path, hint="refold audit --keys") from None
+    if _digest(raw) != [size, sha256]:
+        raise Corrupt("a file of the keyring is not what was sealed", path=path, hint="refold audit --keys")
+    return raw
+
+
+def _unseal(key: bytes, sealed: bytes, bound_to: bytes) -> bytes:
+    try:
+        return crypto.unseal(key, sealed[: crypto.NONCE_BYTES], sealed[crypto.NONCE_BYTES :], bound_to)
+    except (crypto.Unauthentic, ValueError):
+        raise Corrupt("a file of the keyring does not open under its key", hint="refold audit --keys") from None
+
+
+def _digest(raw: bytes) -> list[int | str]:
+    return [len(raw), hashlib.sha256(raw).hexdigest()]
+
+
+def _bound(name: str, origin: str, epoch: int) -> bytes:
+    return BLOB_LABEL + len(origin).to_bytes(4, "big") + origin.encode() + epoch.to_bytes(4, "big") + name.encode()

@@ -1,0 +1,68 @@
+"""Roots: what wraps the keyring of an epoch, kept at a third place. Destroying a root darkens everything under it.
+
+A root is only ever asked to wrap and unwrap 32 bytes, so that a token in an HSM can do the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from refold import files
+from refold.errors import Corrupt, KeyMissing
+from refold.keys import crypto
+
+LOST = "a lost root is final: what it protects cannot be read again by anyone"
+
+
+class Roots(Protocol):
+    """The roots of all epochs of one store."""
+
+    def create(self, epoch: int) -> None:
+        """Make the root of an epoch. One that exists stays as it is."""
+        ...
+
+    def wrap(self, epoch: int, key: bytes, *, bound_to: bytes) -> bytes:
+        """Return the key as only this root can read it, and only for `bound_to`. Raises KeyMissing."""
+        ...
+
+    def unwrap(self, epoch: int, wrapped: bytes, *, bound_to: bytes) -> bytes:
+        """Return the key. Raises KeyMissing if the root is lost or another one."""
+        ...
+
+
+class FileRoots:
+    """Roots as files of 32 random bytes: the embedded default. On an SSD a removed file may survive in spare blocks."""
+
+    def __init__(self, folder: Path, random: Callable[[int], bytes]) -> None:
+        self._folder = folder
+        self._random = random
+
+    def create(self, epoch: int) -> None:
+        files.make_folder(self._folder)
+        files.link_new(self._path(epoch), self._random(crypto.KEY_BYTES))
+
+    def wrap(self, epoch: int, key: bytes, *, bound_to: bytes) -> bytes:
+        nonce = self._random(crypto.NONCE_BYTES)
+        return nonce + crypto.seal(self._root(epoch), nonce, key, bound_to)
+
+    def unwrap(self, epoch: int, wrapped: bytes, *, bound_to: bytes) -> bytes:
+        nonce, sealed = wrapped[: crypto.NONCE_BYTES], wrapped[crypto.NONCE_BYTES :]
+        try:
+            return crypto.unseal(self._root(epoch), nonce, sealed, bound_to)
+        except (crypto.Unauthentic, ValueError):
+            raise KeyMissing(f"this is not the root that wrapped the keyring of epoch {epoch}; {LOST}", path=self._path(epoch)) from None
+
+    def _path(self, epoch: int) -> Path:
+        return self._folder / f"root.{epoch:06d}"
+
+    def _root(self, epoch: int) -> bytes:
+        path = self._path(epoch)
+        try:
+            root = files.read(path)
+        except FileNotFoundError:
+            raise KeyMissing(f"the root of epoch {epoch} is not there; {LOST}", path=path, hint="refold help keys") from None
+        if len(root) != crypto.KEY_BYTES:
+            raise Corrupt(f"the root of epoch {epoch} has {len(root)} bytes instead of {crypto.KEY_BYTES}", path=path)
+        return root

@@ -1,0 +1,38 @@
+"""Keyed tags: how an alias or a record that was seen before is found again without its text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from refold.keys.crypto import label, mac
+from refold.keys.keyring import Keyring
+from refold.model import Event, identity_part, normalise
+
+TAG_BYTES = 16
+ALIAS = label("refold/alias/v1")
+KEYED = label("refold/seen/key/v1")
+CONTENT = label("refold/seen/content/v1")
+
+
+def alias_tag(keyring: Keyring, alias: str) -> bytes:
+    """Return the tag under which an alias is looked up; names that differ only in case, width or spaces share it."""
+    return mac(keyring.state_key, ALIAS + normalise(alias).encode())[:TAG_BYTES]
+
+
+def key_tag(keyring: Keyring, key: str) -> bytes:
+    """Return the tag of a caller's idempotency key."""
+    return mac(keyring.idem_key, KEYED + key.encode())[:TAG_BYTES]
+
+
+def content_tag(keyring: Keyring, fields: Sequence[str]) -> bytes:
+    """Return the tag of an imported record: kind, ref, part (model.identity_part), role, author or "", text."""
+    raw = [field.encode() for field in fields]
+    return mac(keyring.idem_key, CONTENT + b"".join(len(field).to_bytes(4, "big") + field for field in raw))[:TAG_BYTES]
+
+
+def seen_tags(keyring: Keyring, event: Event) -> list[bytes]:
+    """Return every tag by which this event is recognised when it comes again."""
+    source = event.source
+    part = identity_part(event.role, source.part)
+    tags = [content_tag(keyring, (source.kind, source.ref, part, event.role, event.author or "", event.text))]
+    return tags if event.key is None else [*tags, key_tag(keyring, event.key)]

@@ -1,0 +1,237 @@
+"""Append: how entries become part of the log.
+
+    1  seal the entries, under the live epoch
+    2  queue for the turn (an advisory lock: it spares lost races, it decides nothing)
+    3  read every commit up to the newest: a fence, an erased id or a known alias changes what is to be written
+    4  write the part, fsync, fsync parts/
+    5  write the commit to a temporary name, fsync, link it to the next number; taken = somebody else was first: back to 3
+    6  fsync commits/, acknowledge
+
+Neither sequence number nor place in the chain is bound into a cell, so a lost race costs a new part, not new seals.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from refold import files
+from refold.errors import Blocked, Locked, RefoldError, Usage
+from refold.keys import crypto
+from refold.keys.keyring import Keyring
+from refold.log import commit as commits
+from refold.log import entry, parts
+from refold.log.commit import Commit, Replacement
+from refold.log.entry import AES_GCM, CLEAR, VERSION, Header
+from refold.log.head import Head, follow
+from refold.log.parts import Part, Rows
+from refold.model import EntryKind, EventId, SubjectId
+
+if TYPE_CHECKING:
+    from refold.log.log import Log
+
+TURN_SECONDS_MAX = 2.0  # a paused holder must not stop the others: link alone decides
+ATTEMPTS_MAX = 1_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sealable:
+    """An entry before it is sealed. `subjects` are sorted and distinct."""
+
+    kind: EntryKind
+    event_id: EventId
+    subjects: tuple[SubjectId, ...]
+    plaintext: bytes
+    recorded_at: int
+    ingest: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """What is to be committed on top of one head."""
+
+    headers: Sequence[bytes] = ()
+    payloads: Sequence[bytes | None] = ()
+    epoch: int = 1
+    fence: int | bool = False
+    control: tuple[tuple[int, int], ...] = ()  # (row, kind)
+    replaces: Replacement | None = None
+
+
+Propose = Callable[[Head, Keyring], Proposal | None]
+Clock = Callable[[], int]
+Random = Callable[[int], bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """An acknowledged commit: entries [first, first + count)."""
+
+    version: int
+    txn: str
+    first: int
+    count: int
+
+
+def sealing(
+    plan: Callable[[Head, Keyring], Sequence[Sealable]], *, origin: str, random: Random
+) -> Callable[[Head, Keyring], Proposal | None]:
+    """Return what proposes the plan's entries, each sealed once as long as neither it nor the epoch changes."""
+    cells: dict[tuple[int, int], tuple[Sealable, bytes, bytes]] = {}
+    bound_to = entry.aad_prefix(origin)
+
+    def propose(head: Head, keyring: Keyring) -> Proposal | None:
+        refuse_fence(head, keyring)
+        entries = plan(head, keyring)
+        new = [one for one in entries if (id(one), keyring.epoch) not in cells]
+        nonces = random(crypto.NONCE_BYTES * len(new))
+        for at, one in enumerate(new):
+            nonce = nonces[at * crypto.NONCE_BYTES : (at + 1) * crypto.NONCE_BYTES]
+            cells[id(one), keyring.epoch] = (one, *seal(one, keyring, nonce, bound_to))
+        rows = [cells[id(one), keyring.epoch] for one in entries]
+        return Proposal([row[1] for row in rows], [row[2] for row in rows], keyring.epoch) if rows else None
+
+    return propose
+
+
+def seal(one: Sealable, keyring: Keyring, nonce: bytes, bound_to: bytes) -> tuple[bytes, bytes]:
+    """Return header and payload of an entry under the keys of an epoch."""
+    if len(one.subjects) > entry.IDS_MAX:
+        raise Usage(f"an entry concerns {len(one.subjects)} subjects; at most {entry.IDS_MAX} are possible")
+    header = Header(VERSION, one.kind, AES_GCM, keyring.epoch, one.recorded_at, one.event_id, one.ingest).raw
+    key = keyring.event_key(keyring.epoch, one.event_id, one.subjects, suite=AES_GCM)
+    ids = entry.ids_prefix(one.subjects)
+    return header, entry.seal(key, nonce, one.plaintext, header=header, ids=ids, bound_to=bound_to)
+
+
+def controlling(
+    kind: EntryKind, body: dict[str, object], *, fence: Callable[[Head, Keyring], int | bool], now: Clock, random: Random
+) -> Propose:
+    """Return what proposes one control entry; `fence` says which fence stands after it."""
+
+    def propose(head: Head, keyring: Keyring) -> Proposal:
+        header = Header(VERSION, kind, CLEAR, keyring.epoch, now(), random(entry.ID_BYTES), random(entry.ID_BYTES))
+        return Proposal([header.raw], [entry.control_payload(body)], keyring.epoch, fence(head, keyring), ((0, kind),))
+
+    return propose
+
+
+def refuse_fence(head: Head, keyring: Keyring) -> None:
+    """Raise Locked under a fence, Blocked where keyring and log are of different epochs."""
+    if head.fence is not False:
+        raise Locked("an erasure holds the log under a fence; nothing can be added until it ends", hint="refold status")
+    if keyring.epoch != head.epoch:
+        raise Blocked(f"the newest keyring is of epoch {keyring.epoch}, the log of epoch {head.epoch}", hint="refold audit --keys")
+
+
+def run(log: Log, propose: Propose, *, now: Clock, random: Random) -> Appended | None:
+    """Commit what is proposed on the newest head; None if nothing is to be committed any more."""
+    head, keyring = log.refresh()
+    proposal = propose(head, keyring)
+    if proposal is None:
+        return None
+    log.probe()
+    with _turn(log):
+        for attempt in range(ATTEMPTS_MAX):
+            newer = log.refresh()
+            if newer != (head, keyring):
+                head, keyring = newer
+                proposal = propose(head, keyring)
+            if proposal is None:
+                return None
+            done = _commit(log, head, proposal, now=now, random=random)
+            if done is not None:
+                return done
+            time.sleep(min(0.0005 * 2 ** min(attempt, 6), 0.05) * (0.5 + random(1)[0] / 256))
+    raise Locked(f"lost {ATTEMPTS_MAX} races for the next commit in a row", path=log.place.folder)
+
+
+@contextmanager
+def _turn(log: Log) -> Iterator[None]:
+    with ExitStack() as held:
+        with suppress(Locked):  # whoever holds the turn is stuck; the link decides without it
+            held.enter_context(files.lock(log.place.folder / "turn", wait_seconds=TURN_SECONDS_MAX))
+        yield
+
+
+def _commit(log: Log, head: Head, proposal: Proposal, *, now: Clock, random: Random) -> Appended | None:
+    """Write the parts and link the commit; None if another one took the number."""
+    folder = log.place.folder
+    hashes, written = _write_parts(log, head, proposal, random=random)
+    commit = Commit(
+        format=log.place.format,
+        origin=log.place.origin,
+        version=head.version + 1,
+        txn=random(16).hex(),
+        epoch=proposal.epoch,
+        first_seq=head.size,
+        next_seq=head.size + len(proposal.headers),
+        prev_hash=head.commit.last_hash,
+        last_hash=hashes[-1].hex() if hashes else head.commit.last_hash,
+        previous=head.digest,
+        parts=tuple(written),
+        replaces=proposal.replaces,
+        fence=proposal.fence,
+        control=tuple((head.size + row, kind) for row, kind in proposal.control),
+        writer=log.writer,
+        time=max(now(), head.commit.time),
+    )
+    path = log.place.commit(commit.version)
+    commit = with_full_list(head, commit)
+    raw = commits.encode(commit, log.signer())
+    after = follow(head, commit, commits.digest(raw), path)
+    if _link(log, path, raw):
+        log.advance(after)
+        return Appended(commit.version, commit.txn, commit.first_seq, len(hashes))
+    for part in written:
+        files.remove(folder / part.path)
+    return None
+
+
+def with_full_list(head: Head, commit: Commit) -> Commit:
+    """Return the commit with the full list where one is due."""
+    if commit.version % commits.FULL_EVERY and commit.replaces is None:
+        return commit
+    after = follow(head, replace(commit, live=None), "", Path(commits.file_name(commit.version)))
+    return replace(commit, live=commits.Live(after.parts, after.erasures))
+
+
+def _write_parts(log: Log, head: Head, proposal: Proposal, *, random: Random) -> tuple[list[bytes], list[Part]]:
+    payload_commits = [entry.payload_commit(payload) for payload in proposal.payloads if payload is not None]
+    hashes = entry.chain(head.size, head.last_hash, proposal.headers, payload_commits)
+    described: list[Part] = []
+
+    def contents() -> Iterator[tuple[Path, bytes]]:
+        for cut in parts.split([len(payload or b"") for payload in proposal.payloads]):
+            first = head.size + cut.start
+            rows = Rows.of(first, proposal.headers[cut], proposal.payloads[cut], payload_commits[cut], hashes[cut])
+            raw = parts.encode(rows)
+            described.append(parts.describe(parts.name(rows.first, random(8)), raw, rows))
+            yield log.place.folder / described[-1].path, raw
+
+    if hashes:
+        files.create_all(log.place.folder / "parts", contents())
+    return hashes, described
+
+
+def _link(log: Log, path: Path, raw: bytes) -> bool:
+    """Link the commit. After an unclear answer, what is there decides: our own transaction, or another's."""
+    try:
+        linked = files.link_new(path, raw)
+    except (RefoldError, OSError):
+        if not _is_ours(path, raw):
+            raise
+        files.sync_folder(path.parent)
+        return True
+    return linked or _is_ours(path, raw)
+
+
+def _is_ours(path: Path, raw: bytes) -> bool:
+    try:
+        return files.read(path) == raw
+    except FileNotFoundError:
+        return False

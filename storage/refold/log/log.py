@@ -1,0 +1,162 @@
+"""Log: the face of one log. It holds the newest head seen and the live keyring, and hands work to append, read and compact."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+
+import pyarrow as pa
+
+from refold import files
+from refold.errors import KeyMissing, Usage
+from refold.keys import crypto
+from refold.keys.keyring import Keyring, fact_key
+from refold.keys.vault import Vault
+from refold.log import append, read
+from refold.log.append import Appended, Clock, Random, Sealable
+from refold.log.events import SubjectEntry
+from refold.log.head import Head, Place, forward, newest
+from refold.log.parts import Rows
+from refold.log.read import Reader
+from refold.log.tail import Tail
+from refold.model import EntryKind, Event
+
+
+class Log:
+    """An open log. Threads may share it; every process opens its own."""
+
+    def __init__(self, place: Place, vault: Vault, *, random: Random) -> None:
+        self.place = place
+        self.vault = vault
+        self.writer = random(8).hex()
+        self._mutex = threading.RLock()
+        self._signer: crypto.Signer | None = None
+        self._probed = False
+        self._head = newest(place)
+        self._keyring = self._live_keyring(self._head)
+        self._reader = Reader(self)
+        self.tail = Tail(self)
+
+    @property
+    def head(self) -> Head:
+        return self._head
+
+    @property
+    def keyring(self) -> Keyring:
+        return self._keyring
+
+    def refresh(self) -> tuple[Head, Keyring]:
+        """Read the commits that came since, and the keyring if a new epoch came with them."""
+        with self._mutex:
+            self._head = forward(self.place, self._head)
+            if self._keyring.epoch < self._head.epoch:
+                self._keyring = self._live_keyring(self._head)
+            return self._head, self._keyring
+
+    def recheck_keys(self) -> Keyring:
+        """Read the keyring anew if the vault holds a newer sealed epoch: the old one is dropped from memory."""
+        with self._mutex:
+            if self.vault.live_epoch() != self._keyring.epoch:
+                self._keyring = self._live_keyring(self._head)
+            return self._keyring
+
+    def append(self, plan: Callable[[Head, Keyring], Sequence[Sealable]], *, now: Clock, random: Random) -> Appended | None:
+        """Append what `plan` returns for the newest head; it is asked again whenever the head moved. None if it returns nothing.
+
+        Raises Locked under a fence, WriteFailed, KeyMissing, Corrupt.
+        """
+        return append.run(self, append.sealing(plan, origin=self.place.origin, random=random), now=now, random=random)
+
+    def fence(self, *, now: Clock, random: Random) -> Appended:
+        """Open a fence towards the next epoch: from here nothing is added until `lift`."""
+
+        def opens(head: Head, keyring: Keyring) -> int:
+            append.refuse_fence(head, keyring)
+            return head.epoch + 1
+
+        return self._control(EntryKind.FENCE, {}, opens, now=now, random=random)
+
+    def lift(self, *, now: Clock, random: Random) -> Appended:
+        """End the fence, under the epoch that is live by now: the target if it was sealed, else the old one."""
+
+        def lifts(head: Head, keyring: Keyring) -> bool:
+            if head.fence is False:
+                raise Usage("no fence stands")
+            return False
+
+        self.recheck_keys()
+        return self._control(EntryKind.LIFT, {}, lifts, now=now, random=random)
+
+    def rows(self, first: int = 0, end: int | None = None) -> Iterator[Rows]:
+        """Yield verified entries [first, end), part by part. Raises Corrupt, VerificationIncomplete."""
+        return self._reader.rows(first, end)
+
+    def events(self, first: int = 0, end: int | None = None, *, tally: Counter[str] | None = None) -> Iterator[list[Event]]:
+        """Yield the readable events of [first, end) in batches.
+
+        What else is there is counted in `tally`: `subject`, `call`, `control`, `erased`, and `dark` (a key was destroyed).
+        """
+        for events, _ in self._reader.entries(first, end, kinds=(EntryKind.EVENT,), tally=tally):
+            yield events
+
+    def event(self, seq: int) -> Event:
+        """Return one event. Raises Usage where `seq` is none, KeyMissing where it was erased, Corrupt."""
+        return self._reader.event(seq)
+
+    def subjects(self, first: int = 0, end: int | None = None) -> Iterator[SubjectEntry]:
+        """Yield the readable subject entries of [first, end)."""
+        for _, subjects in self._reader.entries(first, end, kinds=(EntryKind.SUBJECT,)):
+            yield from subjects
+
+    def entries(self, first: int = 0, end: int | None = None) -> Iterator[tuple[list[Event], list[SubjectEntry]]]:
+        """Yield the readable events and subject entries of [first, end), part by part."""
+        return self._reader.entries(first, end)
+
+    def columns(self, first: int = 0, end: int | None = None) -> pa.Table:
+        """Return the clear headers of [first, end) as typed columns: what SQL may see of the log without a key."""
+        return read.columns(self.rows(first, end))
+
+    def fact_key(self, event: Event) -> bytes:
+        """Return what an event lends to the ids of facts that rest on it. Raises KeyMissing."""
+        return fact_key(self._keyring.event_key(event.epoch, event.event_id, event.subjects))
+
+    def signer(self) -> crypto.Signer:
+        """Return the signing key, read once. Raises KeyMissing."""
+        if self._signer is None:
+            self._signer = self.vault.signer()
+        return self._signer
+
+    def advance(self, head: Head) -> None:
+        """Take over the head that a commit of ours made, unless a newer one was read already."""
+        with self._mutex:
+            if head.version == self._head.version + 1:
+                self._head = head
+
+    def probe(self) -> None:
+        """Make sure, once, that this file system refuses to link onto a name that exists. Raises Usage."""
+        if not self._probed:
+            if not files.refuses_existing_names(self.place.folder / "commits"):
+                raise Usage(
+                    "this file system lets a link replace a file, so writers could lose each other's commits", path=self.place.folder
+                )
+            self._probed = True
+
+    def close(self) -> None:
+        """Drop keys and cached parts."""
+        self._reader.close()
+        self._signer = None
+
+    def _control(
+        self, kind: EntryKind, body: dict[str, object], fence: Callable[[Head, Keyring], int | bool], *, now: Clock, random: Random
+    ) -> Appended:
+        done = append.run(self, append.controlling(kind, body, fence=fence, now=now, random=random), now=now, random=random)
+        assert done is not None  # a control entry is always proposed
+        return done
+
+    def _live_keyring(self, head: Head) -> Keyring:
+        keyring = self.vault.live_keyring()
+        if keyring.epoch < head.epoch:
+            message = f"the newest keyring is of epoch {keyring.epoch}, the log of epoch {head.epoch}"
+            raise KeyMissing(message, path=self.vault.keys, hint="refold audit --keys")
+        return keyring

@@ -1,0 +1,212 @@
+"""Read: verified parts, opened cells, events. What a signed commit does not vouch for is never parsed."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter, OrderedDict
+from collections.abc import Container, Iterable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from refold.errors import Corrupt, KeyMissing, Usage
+from refold.keys.crypto import Unauthentic
+from refold.keys.keyring import Keyring
+from refold.log import entry, parts
+from refold.log.entry import Header
+from refold.log.events import SubjectEntry, decode_event, decode_subject
+from refold.log.head import Head
+from refold.log.parts import Part, Rows
+from refold.model import EntryKind, Event
+
+if TYPE_CHECKING:
+    from refold.log.log import Log
+
+KINDS = (EntryKind.EVENT, EntryKind.SUBJECT)
+CACHE_BYTES_MAX = 128 << 20
+
+
+class Opened(NamedTuple):
+    """An entry whose cell was opened."""
+
+    seq: int
+    header: Header
+    ids: tuple[bytes, ...]
+    plaintext: bytes
+
+
+class Reader:
+    """Reads the parts of one log; keeps the most recently used ones, already verified, up to a bound."""
+
+    def __init__(self, log: Log, *, cache_bytes_max: int = CACHE_BYTES_MAX) -> None:
+        self._log = log
+        self._bound_to = entry.aad_prefix(log.place.origin)
+        self._cache: OrderedDict[str, Rows] = OrderedDict()
+        self._cache_bytes_max = cache_bytes_max
+        self._cache_bytes = 0
+        self._mutex = threading.Lock()
+        self._erased: tuple[tuple[int, ...], frozenset[int]] = ((), frozenset())
+
+    def rows(self, first: int, end: int | None) -> Iterator[Rows]:
+        """Yield verified rows. A part that a compaction took away meanwhile is found under its new name."""
+        end = self._log.head.size if end is None else end
+        if not 0 <= first <= end <= self._log.head.size:
+            raise Usage(f"entries {first} to {end} are asked for; the log has {self._log.head.size}")
+        while first < end:
+            rows = self._part_with(first, self._log.head, self._read).cut(first, end)
+            yield rows
+            first = rows.end
+
+    def entries(
+        self, first: int, end: int | None, *, kinds: Container[int] = KINDS, tally: Counter[str] | None = None
+    ) -> Iterator[tuple[list[Event], list[SubjectEntry]]]:
+        """Yield events and subject entries, part by part, of the kinds asked for."""
+        for rows in self.rows(first, end):
+            events: list[Event] = []
+            subjects: list[SubjectEntry] = []
+            for one in open_rows(rows, self._log.keyring, self._bound_to, kinds=kinds, tally=tally):
+                if one.header.kind == EntryKind.EVENT:
+                    events.append(decode_event(one.plaintext, one.header, one.seq, one.ids))
+                else:
+                    subjects.append(decode_subject(one.plaintext, one.header, one.seq, one.ids))
+            yield events, subjects
+
+    def event(self, seq: int) -> Event:
+        head = self._log.head
+        if not 0 <= seq < head.size:
+            raise Usage(f"there is no entry {seq}; the log has {head.size}", entry_id=str(seq))
+        rows = self._part_with(seq, head, self._cached).cut(seq, seq + 1)
+        header = Header.of(rows.headers()[0])
+        if header.kind != EntryKind.EVENT:
+            raise Usage(f"entry {seq} is not an event", entry_id=str(seq))
+        for one in open_rows(rows, self._log.keyring, self._bound_to, kinds=(EntryKind.EVENT,)):
+            return decode_event(one.plaintext, one.header, one.seq, one.ids)
+        raise KeyMissing(f"entry {seq} was erased", entry_id=str(seq))
+
+    def close(self) -> None:
+        with self._mutex:
+            self._cache.clear()
+            self._cache_bytes = 0
+
+    def _part_with(self, seq: int, head: Head, get) -> Rows:
+        try:
+            return get(head.parts_over(seq, seq + 1)[0], head)
+        except (FileNotFoundError, Corrupt) as error:
+            newer, _ = self._log.refresh()
+            part, again = head.parts_over(seq, seq + 1)[0], newer.parts_over(seq, seq + 1)[0]
+            if part != again:
+                return get(again, newer)
+            if isinstance(error, FileNotFoundError):
+                raise parts.missing(self._log.place.folder, part) from None
+            raise
+
+    def _read(self, part: Part, head: Head) -> Rows:
+        rows = parts.read(self._log.place.folder, part)
+        if rows.batch.column(1).null_count:
+            self._check_erased(rows, head)
+        return rows
+
+    def _cached(self, part: Part, head: Head) -> Rows:
+        with self._mutex:
+            if part.path in self._cache:
+                self._cache.move_to_end(part.path)
+                return self._cache[part.path]
+        rows = self._read(part, head)
+        with self._mutex:
+            if part.path not in self._cache:
+                self._cache[part.path] = rows
+                self._cache_bytes += part.size
+            while self._cache_bytes > self._cache_bytes_max and len(self._cache) > 1:
+                _, old = self._cache.popitem(last=False)
+                self._cache_bytes -= old.batch.nbytes
+        return rows
+
+    def _check_erased(self, rows: Rows, head: Head) -> None:
+        """Refuse a payload that is missing where no erasure entry says so. Raises Corrupt."""
+        erased = self._erased_seqs(head)
+        for row in np.flatnonzero(rows.batch.column(1).is_null().to_numpy(zero_copy_only=False)).tolist():
+            seq = rows.first + row
+            if seq not in erased:
+                raise Corrupt(f"the payload of entry {seq} is missing without an erasure", entry_id=str(seq), hint="refold audit --log")
+
+    def _erased_seqs(self, head: Head) -> frozenset[int]:
+        entries, seqs = self._erased
+        if entries != head.erasures:
+            found: set[int] = set()
+            for seq in head.erasures:
+                part = head.parts_over(seq, seq + 1)[0]
+                row = parts.read(self._log.place.folder, part).cut(seq, seq + 1)
+                found.update(entry.control_body(row.payloads()[0] or b"", seq)["seqs"])
+            seqs = frozenset(found)
+            self._erased = (head.erasures, seqs)
+        return seqs
+
+
+def open_rows(
+    rows: Rows, keyring: Keyring, bound_to: bytes, *, kinds: Container[int], tally: Counter[str] | None = None
+) -> Iterator[Opened]:
+    """Yield the opened cells of some kinds; count in `tally` what is not there to be opened. Raises Corrupt."""
+    counts = Counter() if tally is None else tally
+    for seq, (raw, payload) in enumerate(zip(rows.headers(), rows.payloads(), strict=True), rows.first):
+        header = Header.of(raw)
+        if header.kind not in kinds:
+            entry.check_known(header, seq)
+            counts[_name(header.kind)] += 1
+        elif payload is None:
+            counts["erased"] += 1
+        else:
+            ids = entry.ids_of(payload)
+            try:
+                key = keyring.event_key(header.epoch, header.event_id, ids, suite=header.suite)
+                plaintext = entry.unseal(key, payload, header=raw, bound_to=bound_to)
+            except KeyMissing:
+                counts["dark"] += 1
+                continue
+            except (Unauthentic, ValueError):
+                raise Corrupt(f"entry {seq} does not open under its key", entry_id=str(seq), hint="refold audit --log --deep") from None
+            yield Opened(seq, header, ids, plaintext)
+
+
+def columns(batches: Iterable[Rows]) -> pa.Table:
+    """Return headers as columns: seq, kind, epoch, recorded_at, event_id, ingest, size of the payload in bytes, erased."""
+    return pa.concat_tables([COLUMNS.empty_table(), *map(_columns, batches)])
+
+
+COLUMNS = pa.schema(
+    [
+        ("seq", pa.uint64()),
+        ("kind", pa.uint8()),
+        ("epoch", pa.uint32()),
+        ("recorded_at", pa.timestamp("us")),
+        ("event_id", pa.binary(16)),
+        ("ingest", pa.binary(16)),
+        ("size", pa.uint32()),
+        ("erased", pa.bool_()),
+    ]
+)
+
+
+def _columns(rows: Rows) -> pa.Table:
+    raw = np.frombuffer(b"".join(rows.headers()), np.uint8).reshape(len(rows), entry.HEADER.size)
+    payload = rows.batch.column(1)
+    sizes = [0 if one is None else len(one) for one in rows.payloads()]
+    values = [
+        pa.array(np.arange(rows.first, rows.end, dtype=np.uint64)),
+        pa.array(raw[:, 1].copy()),
+        pa.array(raw[:, 3:7].copy().view(">u4").ravel().astype(np.uint32)),
+        pa.array(raw[:, 7:15].copy().view(">u8").ravel().astype("datetime64[us]")),
+        _ids(raw[:, 15:31]),
+        _ids(raw[:, 31:47]),
+        pa.array(sizes, pa.uint32()),
+        payload.is_null(),
+    ]
+    return pa.table(values, schema=COLUMNS)
+
+
+def _ids(column: np.ndarray) -> pa.Array:
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(column), [None, pa.py_buffer(column.tobytes())])
+
+
+def _name(kind: int) -> str:
+    return "control" if EntryKind(kind).is_control else EntryKind(kind).name.lower()

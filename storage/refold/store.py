@@ -1,0 +1,141 @@
+"""The store, its vault and its roots: the three places, made by `create` and opened by `open_store`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import platformdirs
+
+from refold import canonical, files
+from refold.errors import Corrupt, StoreMissing, UnsupportedVersion, Usage
+from refold.keys import vault as vaults
+from refold.keys.keyring import Keyring
+from refold.keys.vault import Vault
+from refold.log import commit as commits
+from refold.log.head import Place, newest
+from refold.log.log import Log
+
+FORMAT = "refold.store/1"
+UNFINISHED = ".init"
+FOLDERS = ("log/commits", "log/parts", "calls/commits", "calls/parts", "state", "checkpoints", "receipts")
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where things lie: the store may be copied, the vault apart from it, the root in no backup of either."""
+
+    store: Path
+    vault: Path
+    root: Path
+    origin: str  # of the store that is there, or of the one that would be made
+
+
+class Store:
+    """An open store: places, keys and log."""
+
+    def __init__(self, places: Places, vault: Vault, *, random: Callable[[int], bytes]) -> None:
+        self.places = places
+        self.vault = vault
+        self.origin = vault.origin
+        self.log = Log(_place(places, vault), vault, random=random)
+
+    @property
+    def keyring(self) -> Keyring:
+        return self.log.keyring
+
+    def close(self) -> None:
+        """Drop keys and cached parts."""
+        self.log.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+
+def places(
+    store: Path | str | None = None,
+    vault: Path | str | None = None,
+    root: Path | str | None = None,
+    *,
+    env: Mapping[str, str] = os.environ,
+    random: Callable[[int], bytes] = os.urandom,
+) -> Places:
+    """Find the three places: as given, else from REFOLD_STORE, REFOLD_VAULT, REFOLD_ROOT, else `./memory` and the user's folders."""
+    where = Path(store or env.get("REFOLD_STORE") or "memory").absolute()
+    origin = _origin(where) or _unfinished(where) or random(16).hex()
+    vault = vault or env.get("REFOLD_VAULT") or platformdirs.user_state_path("refold") / origin
+    root = root or env.get("REFOLD_ROOT") or platformdirs.user_config_path("refold") / origin
+    return Places(where, Path(vault).absolute(), Path(root).absolute(), origin)
+
+
+def create(where: Places, *, now: Callable[[], int], random: Callable[[int], bytes] = os.urandom) -> Store:
+    """Make a store, its vault and its first root. store.json comes last: until then there is no store. Raises Usage.
+
+    An interrupted attempt is completed by the next one: it left its origin in `.init`.
+    """
+    files.make_folder(where.store)
+    with files.lock(where.store, wait_seconds=0):
+        if _origin(where.store) is not None:
+            raise Usage("there is a store already", path=where.store, hint="refold status")
+        files.link_new(where.store / UNFINISHED, where.origin.encode())
+        for folder in FOLDERS:
+            files.make_folder(where.store / folder)
+        vault = vaults.create(where.vault, where.root, origin=where.origin, random=random)
+        files.link_new(where.store / ".gitignore", b"*\n")
+        _begin_log(_place(where, vault), vault, now=now, random=random)
+        files.link_new(where.store / "store.json", canonical.encode({"format": FORMAT, "origin": vault.origin}))
+        files.remove(where.store / UNFINISHED)
+    return open_store(where, random=random)
+
+
+def open_store(where: Places, *, random: Callable[[int], bytes] = os.urandom) -> Store:
+    """Open a store. Raises StoreMissing, UnsupportedVersion, KeyMissing, Usage (another store's vault), Corrupt."""
+    origin = _origin(where.store)
+    if origin is None:
+        raise StoreMissing("there is no store here", path=where.store, hint="refold init")
+    vault = vaults.open_vault(where.vault, where.root, random=random)
+    if vault.origin != origin:
+        raise Usage("store and vault belong to different logs", path=where.vault, hint="refold help keys")
+    return Store(where, vault, random=random)
+
+
+def _place(where: Places, vault: Vault) -> Place:
+    return Place(where.store / "log", vault.origin, vault.public_key)
+
+
+def _origin(store: Path) -> str | None:
+    path = store / "store.json"
+    try:
+        document: Any = canonical.decode(files.read(path))
+        known, origin = document["format"], document["origin"]
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError):
+        raise Corrupt("store.json is damaged", path=path, hint="refold audit") from None
+    if known != FORMAT:
+        raise UnsupportedVersion(f"the store has format {str(known)[:40]!r}; this release reads {FORMAT!r}", path=path)
+    if not isinstance(origin, str):
+        raise Corrupt("store.json is damaged", path=path, hint="refold audit")
+    return origin
+
+
+def _unfinished(store: Path) -> str | None:
+    """Return the origin that an interrupted `create` had drawn."""
+    try:
+        return files.read(store / UNFINISHED).decode() or None
+    except FileNotFoundError:
+        return None
+
+
+def _begin_log(place: Place, vault: Vault, *, now: Callable[[], int], random: Callable[[int], bytes]) -> None:
+    """Link the commit of the empty log, unless an interrupted attempt did."""
+    first = commits.first_commit(place.origin, writer=random(8).hex(), txn=random(16).hex(), time=now())
+    if not files.link_new(place.commit(0), commits.encode(first, vault.signer())) and newest(place).version:
+        raise Usage("there is a log without a store.json", path=place.folder, hint="refold audit --log")

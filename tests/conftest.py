@@ -1,0 +1,29 @@
+"""Fixtures that every room shares: real places in a temporary folder, and a store in them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from refold.store import Places, Store, create
+from refold.store import places as find_places
+
+
+def now() -> int:
+    """Return the time in µs since 1970."""
+    return time.time_ns() // 1000
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> Places:
+    return find_places(tmp_path / "store", tmp_path / "vault", tmp_path / "root", env={})
+
+
+@pytest.fixture
+def store(places: Places) -> Iterator[Store]:
+    with create(places, now=now, random=os.urandom) as made:
+        yield made
