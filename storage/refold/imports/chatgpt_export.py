@@ -1,13 +1,14 @@
 """The conversations.json of a ChatGPT export: a list of conversations, each a tree of messages.
 
 The source is `chat:REF#PART`: REF is the conversation's id, PART the depth of the message in its tree. Wherever a message was edited or
-answered again, the tree has a second branch; its parts name it by where it left: `7/4.2` is seven deep, in the branch that opened four
-deep as the second child. Neither changes when the tree grows, whichever branch is the current one, so that a later export of the same
-conversation adds only what is new. What does not lie between current_node and the root is kept, flagged `branch: abandoned`.
+answered again, the tree has a second branch; its parts carry the id of the message that opened it: `7/3f2a9c1d`. Neither changes when
+the tree grows, whichever branch is the current one, so that a later export of the same conversation adds only what is new. What does
+not lie between current_node and the root is kept, flagged `branch: abandoned`.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -20,6 +21,7 @@ from refold.imports.stamps import stamp
 from refold.model import Draft, Source
 
 Json = Mapping[str, object]
+ID_CHARACTERS_MAX = 64
 
 
 class Place(NamedTuple):
@@ -27,18 +29,20 @@ class Place(NamedTuple):
 
     node: str
     depth: int
-    branch: str
+    branch: str  # the node that opened it; "" for the first
     said_at: int | None  # of the message, or of the nearest one above that has a time
 
     @property
     def part(self) -> str:
-        return f"{self.depth}{self.branch}"
+        return f"{self.depth}/{clean_ref(self.branch[:ID_CHARACTERS_MAX])}" if self.branch else str(self.depth)
 
 
 def recognises(path: Path, head: bytes) -> bool:
     """Whether this starts as a list of conversations, or as one conversation."""
     start = head.removeprefix(records.BOM).lstrip()
-    return start[:1] in (b"[", b"{") and (b'"mapping"' in start or (path.name == "conversations.json" and start[:1] == b"["))
+    if re.match(rb'(\[\s*)?\{\s*"', start):
+        return bool(re.search(rb'"mapping"\s*:', start))
+    return path.name == "conversations.json" and start.startswith(b"[")
 
 
 def read(file: File, options: Options) -> Iterator[Draft | Malformed]:
@@ -63,13 +67,15 @@ def _conversation(conversation: Json, number: int, file: File, options: Options)
     title = conversation.get("title")
     shared: dict[str, object] = {"title": title} if isinstance(title, str) and title else {}
     reached = 0
-    for place in _places(nodes, stamp(conversation.get("create_time"))):
+    for place in _places(nodes, stamp(conversation.get("create_time"), options.latest), options.latest):
         reached += 1
         metadata = shared | ({"branch": "abandoned"} if current and place.node not in current else {})
         try:
             message = nodes[place.node].get("message")
             if message is not None:
-                yield options.draft(_said(records.as_object(message, "the message"), Source("chat", ref, place.part), place, metadata))
+                yield options.draft(
+                    _said(records.as_object(message, "the message"), Source("chat", ref, place.part), place, metadata, options.latest)
+                )
         except Usage as error:
             yield Malformed(f"conversation {number}, message {place.part}", error.message)
     if reached < len(nodes):
@@ -98,17 +104,21 @@ def _current(nodes: Mapping[str, Json], name: object) -> set[str]:
     return path
 
 
-def _places(nodes: Mapping[str, Json], created: int | None) -> Iterator[Place]:
+def _places(nodes: Mapping[str, Json], created: int | None, latest: int | None) -> Iterator[Place]:
     """Walk the tree from its roots, a branch to its end before the next one."""
     children = _children(nodes)
-    waiting = [(child, 0, "", ordinal, created) for ordinal, child in reversed([*enumerate(children[None], 1)])]
+    waiting = [Place(root, 0, "" if first else root, created) for root, first in _first_last(children[None])]
     while waiting:
-        name, depth, above, ordinal, known = waiting.pop()
-        branch = above if ordinal == 1 else f"{above}/{depth}.{ordinal}"
-        said_at = _time(nodes[name], known)
-        yield Place(name, depth, branch, said_at)
-        below = enumerate(children.get(name, ()), 1)
-        waiting += [(child, depth + 1, branch, place, said_at) for place, child in reversed([*below])]
+        place = waiting.pop()
+        place = place._replace(said_at=_time(nodes[place.node], place.said_at, latest))
+        yield place
+        below = _first_last(children.get(place.node, ()))
+        waiting += [Place(child, place.depth + 1, place.branch if first else child, place.said_at) for child, first in below]
+
+
+def _first_last(siblings: Sequence[str]) -> Iterator[tuple[str, bool]]:
+    """Yield siblings backwards, as a stack wants them, and whether each is the first."""
+    return ((name, at == 0) for at, name in reversed([*enumerate(siblings)]))
 
 
 def _children(nodes: Mapping[str, Json]) -> dict[str | None, list[str]]:
@@ -127,18 +137,18 @@ def _names(value: object) -> Sequence[str]:
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
-def _time(node: Json, known: int | None) -> int | None:
+def _time(node: Json, known: int | None, latest: int | None) -> int | None:
     message = node.get("message")
     try:
-        own = stamp(message.get("create_time")) if isinstance(message, dict) else None
+        own = stamp(message.get("create_time"), latest) if isinstance(message, dict) else None
     except Usage:
         own = None  # the message itself is refused for it below
     return known if own is None else own
 
 
-def _said(message: Json, source: Source, place: Place, metadata: dict[str, object]) -> Said:
+def _said(message: Json, source: Source, place: Place, metadata: dict[str, object], latest: int | None) -> Said:
     author = records.as_object(message.get("author"), "the author of the message")
-    stamp(message.get("create_time"))
+    stamp(message.get("create_time"), latest)
     name = author.get("name")
     known = name if isinstance(name, str) and name else None
     return Said(_text(message), source, role_of(author.get("role")), place.said_at, known, metadata)

@@ -17,8 +17,8 @@ from typing import NamedTuple
 from refold import ingest
 from refold.errors import NotAllowed, Usage
 from refold.imports import recognise
-from refold.imports.reader import File, Malformed, Options, Reader
-from refold.model import Draft
+from refold.imports.reader import File, Malformed, Options, Reader, Said
+from refold.model import Draft, Role, Source
 from refold.store import Store
 from refold.times import DAY
 
@@ -66,10 +66,13 @@ def import_files(
 ) -> ImportReport:
     """Import files, and the files in folders. Raises Usage or NotAllowed where nothing at all could be read."""
     chosen = None if reader == recognise.AUTO else recognise.named(reader)
+    started = now()
+    options = replace(options or Options(), latest=started + DAY)
+    ingest.check(options.draft(Said("x", Source("chat", "x"), Role.USER)), recorded_at=started)  # before it refuses every record
     files = [*found(paths)]
     run = random(16)
     tally = _Tally()
-    for group in _batches(_records(files, chosen, replace(options or Options(), latest=now() + DAY)), batch):
+    for group in _batches(_records(files, chosen, options, started), batch):
         drafts = [each for each in group if isinstance(each, Draft) and each.text.strip()]
         tally.note(group, ingest.add(store, drafts, index=index, ingest=run, now=now, random=random) if drafts else ())
         if progress:
@@ -111,7 +114,7 @@ class _Read(NamedTuple):
 _Record = Draft | Malformed | _Read
 
 
-def _records(files: Iterable[File | Malformed], chosen: Reader | None, options: Options) -> Iterator[_Record]:
+def _records(files: Iterable[File | Malformed], chosen: Reader | None, options: Options, started: int) -> Iterator[_Record]:
     """Yield what all files hold, one after the other; a file that cannot be read is one Malformed."""
     for file in files:
         if isinstance(file, Malformed):
@@ -120,7 +123,7 @@ def _records(files: Iterable[File | Malformed], chosen: Reader | None, options: 
         try:
             reader = _reader_of(file.path, chosen)
             for record in reader.read(file, options):
-                yield replace(record, path=str(file.path)) if isinstance(record, Malformed) else _timely(record, file, options)
+                yield replace(record, path=str(file.path)) if isinstance(record, Malformed) else _checked(record, file, started)
             yield _Read(file)
         except Usage as error:
             yield Malformed("", error.message, str(file.path))
@@ -144,11 +147,20 @@ def _reader_of(path: Path, chosen: Reader | None) -> Reader:
     return reader
 
 
-def _timely(draft: Draft, file: File, options: Options) -> Draft | Malformed:
-    """Refuse a draft that claims to be said in the future: it would win for ever."""
-    if draft.said_at is None or options.latest is None or draft.said_at <= options.latest:
-        return draft
-    return Malformed(f"part {draft.source.part}" if draft.source else "", "its time lies more than a day ahead", str(file.path))
+def _checked(draft: Draft, file: File, started: int) -> Draft | Malformed:
+    """Refuse by itself what would be refused with its whole batch."""
+    try:
+        if draft.text.strip():
+            ingest.check(draft, recorded_at=started)
+    except Usage as error:
+        return Malformed(_place(draft), error.message, str(file.path))
+    return draft
+
+
+def _place(draft: Draft) -> str:
+    line = draft.metadata.get("line")
+    part = draft.source.part if draft.source else ""
+    return f"part {part}" if line is None else f"line {line}"
 
 
 def _unreadable(path: Path, error: OSError) -> Malformed:

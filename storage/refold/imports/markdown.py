@@ -1,6 +1,6 @@
 """Markdown by headings and blocks: paragraphs, lists, tables, listings, front matter, each with its line and headings.
 
-A heading is not an event of its own, unless nothing stands under it; it is in the metadata of what does. A heading that is nothing but
+A heading is not an event of its own, unless no block follows it; it is in the metadata of those that do. A heading that is nothing but
 a day (`## 2024-05-20`) dates what stands under it.
 """
 
@@ -77,8 +77,8 @@ class _Outline:
         self._bare_level = 0
 
     def enter(self, level: int, text: str, number: int) -> Iterator[Block]:
-        """Note a heading; yield the one before as a block if nothing stands under it."""
-        if self._bare and level <= self._bare_level:
+        """Note a heading; yield the one before as a block if nothing but headings stands under it, unless all below cite it as title."""
+        if self._bare and (level <= self._bare_level or self._bare.text != self._title):
             yield self._bare
         self._open = [above for above in self._open if above[0] < level]
         self._bare = self._placed(Block(number, text)) if text else None

@@ -53,7 +53,8 @@ def read(file: File, options: Options) -> Iterator[Draft | Malformed]:
                 if "messages" in line:
                     yield from _conversation(line, record.number, file, options)
                 else:
-                    yield options.draft(_message(line, Source("chat", _ref(line, file), str(record.number)), latest))
+                    said = _message(line, Source("chat", _ref(line, file), str(record.number)), latest, options)
+                    yield options.draft(said)
             except Usage as error:
                 yield Malformed(f"line {record.number}", error.message)
 
@@ -63,17 +64,17 @@ def _conversation(line: Message, number: int, file: File, options: Options) -> I
     if not isinstance(messages, list):
         raise Usage("the messages are not a list")
     ref = _ref(line, file, ("id", *IDS_OF_A_CONVERSATION), number)
-    latest = {ref: _time(line)}
+    latest = {ref: _time(line, options)}
     for position, message in enumerate(messages, 1):
         try:
-            said = _message(records.as_object(message, "the message"), Source("chat", ref, str(position)), latest)
+            said = _message(records.as_object(message, "the message"), Source("chat", ref, str(position)), latest, options)
             yield options.draft(said)
         except Usage as error:
             yield Malformed(f"line {number}, message {position}", error.message)
 
 
-def _message(message: Message, source: Source, latest: dict[str, int | None]) -> Said:
-    said_at = _time(message)
+def _message(message: Message, source: Source, latest: dict[str, int | None], options: Options) -> Said:
+    said_at = _time(message, options)
     latest[source.ref] = said_at if said_at is not None else latest.get(source.ref)
     name = message.get("name")
     if name is not None and not isinstance(name, str):
@@ -81,8 +82,8 @@ def _message(message: Message, source: Source, latest: dict[str, int | None]) ->
     return Said(_text(message), source, role_of(message.get("role")), latest[source.ref], name or None)
 
 
-def _time(record: Message) -> int | None:
-    return next((moment for key in TIMES if (moment := stamp(record.get(key))) is not None), None)
+def _time(record: Message, options: Options) -> int | None:
+    return next((moment for key in TIMES if (moment := stamp(record.get(key), options.latest)) is not None), None)
 
 
 def _ref(record: Message, file: File, keys: tuple[str, ...] = IDS_OF_A_CONVERSATION, number: int = 1) -> str:

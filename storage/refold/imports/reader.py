@@ -40,7 +40,7 @@ class Options:
     author: str | None = None  # of what a user or a document says, where the file names nobody
     subjects: tuple[str, ...] = ()  # aliases of further people that all of it concerns
     audience: tuple[str, ...] = ()
-    latest: int | None = None  # µs: a later said_at is refused; None: no limit
+    latest: int | None = None  # µs: a record that claims a later time is refused; None: no limit
 
     def draft(self, said: Said) -> Draft:
         """Return a draft of what was read, with everything that holds for the whole import."""

@@ -105,7 +105,7 @@ class _Window:
         self.at = 0  # where the next bracket is sought
         self.stray = False  # whether something else than space and commas stood between two records
         self._handle = handle
-        self._buffer = b""
+        self._buffer = handle.read(len(BOM)).removeprefix(BOM)
 
     @property
     def rest(self) -> bytes:
@@ -125,7 +125,7 @@ class _Window:
         while True:
             plain = _BETWEEN_BRACKETS.match(self._buffer, self.at)
             end = plain.end() if plain else self.at
-            if self.mark is None and self._buffer[self.at : end].removeprefix(BOM).strip(b" \t\r\n,"):
+            if self.mark is None and self._buffer[self.at : end].strip(b" \t\r\n,"):
                 self.stray = True
             self.at = end
             if end < len(self._buffer) and self._buffer[end] != ord('"'):

@@ -18,10 +18,17 @@ MICROSECONDS_BELOW = 1e17
 WRITTEN = ("%d %B %Y", "%d %b %Y", "%B %d %Y", "%b %d %Y", "%d. %B %Y", "%d.%m.%Y", "%Y/%m/%d")
 
 
-def stamp(value: object) -> int | None:
-    """Read a time out of a record: a number since 1970, or a text; None for none. Microseconds. Raises Usage."""
+def stamp(value: object, latest: int | None = None) -> int | None:
+    """Read a time out of a record: a number since 1970, or a text; None for none. Raises Usage, also where it is later than `latest`."""
     if value is None or value == "":
         return None
+    moment = _moment(value)
+    if latest is not None and moment > latest:
+        raise Usage("a time lies more than a day ahead of now")
+    return moment
+
+
+def _moment(value: object) -> int:
     if isinstance(value, str):
         text = value.strip()
         return _number(float(text)) if re.fullmatch(r"-?\d{6,19}(\.\d{1,9})?", text) else times.parse(text)
@@ -49,7 +56,8 @@ def _number(value: float) -> int:
             moment = round(value * unit)
             break
     else:
-        raise Usage("a time is out of range" if math.isfinite(size) else "a time is not a finite number")
+        is_finite = isinstance(value, int) or math.isfinite(value)
+        raise Usage("a time is out of range" if is_finite else "a time is not a finite number")
     times.day(moment)  # refuses what no calendar shows
     return moment
 
