@@ -12,7 +12,7 @@ import fcntl
 import os
 import random
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -127,7 +127,7 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextmanager
-def lock(path: Path, *, exclusive: bool = True, wait_seconds: float | None = None) -> Iterator[None]:
+def lock(path: Path, *, exclusive: bool = True, wait_seconds: float | None = None) -> Generator[None, None, None]:
     """Hold an advisory lock on a file (created if missing) or a folder. It ends with the process.
 
     `wait_seconds` None waits for ever. Raises Locked when the time is over.
@@ -183,7 +183,7 @@ def _sync(descriptor: int, path: Path) -> None:
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def _writing(path: Path) -> Generator[None, None, None]:
     """Refuse after a failed fsync; turn what the system says into one of our errors."""
     if _poisoned is not None:
         raise WriteFailed("an earlier fsync failed, so this process writes no more", path=_poisoned, hint="refold audit")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from refold import canonical
 from refold.errors import SubjectErased, Usage
 from refold.keys.keyring import Keyring
 from refold.keys.subjects import alias_tag, content_tag, key_tag
-from refold.log.append import Sealable
+from refold.log.append import Appended, Sealable
 from refold.log.events import SubjectEntry, encode_event, encode_subject
 from refold.log.head import Head
 from refold.log.tail import Index, Known
-from refold.model import AliasKind, Draft, EntryKind, Event, EventId, Role, Source, SubjectId, identity_part, normalise
+from refold.model import AliasKind, Draft, EntryKind, Event, EventId, Role, Source, SubjectId, normalise
 from refold.store import Store
 
 __all__ = ["Added", "Index", "add", "subject_add", "subjects"]
@@ -49,11 +49,10 @@ def add(
     of equal source, role, author and text. Raises Usage, SubjectErased, Locked, WriteFailed.
     """
     recorded_at = now()
-    for draft in drafts:
-        check(draft, recorded_at=recorded_at)
-    batch = _Batch(store, drafts, index=index, ingest=ingest, recorded_at=recorded_at, random=random)
+    lines = [_line(draft, recorded_at=recorded_at) for draft in drafts]
+    batch = _Batch(store, lines, index=index, ingest=ingest, recorded_at=recorded_at, random=random)
     done = store.log.append(batch.plan, now=now, random=random)
-    return batch.added(done.first if done else 0)
+    return batch.added(done)
 
 
 def subject_add(
@@ -61,7 +60,7 @@ def subject_add(
 ) -> SubjectId:
     """Make aliases known as those of one data subject: of the one that has any of them already, else of a new one."""
     for _, alias in aliases:
-        _check_alias(alias)
+        _name(alias)
     if not aliases:
         raise Usage("a subject needs at least one alias")
     minted = SubjectId(random(16))
@@ -89,101 +88,131 @@ def subjects(store: Store) -> dict[SubjectId, list[SubjectEntry]]:
     return found
 
 
-def check(draft: Draft, *, recorded_at: int) -> None:
-    """Refuse what cannot be an event: nothing said, too much, broken characters, a date to come. Raises Usage."""
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A draft that can be an event, with the names, as they are compared, of the data subjects it declares."""
+
+    draft: Draft
+    aliases: dict[str, str]  # normalised: as written
+    speaker: str | None
+
+
+def _line(draft: Draft, *, recorded_at: int) -> _Line:
+    """Check a draft: nothing said, too much, broken characters or a date to come is refused. Raises Usage."""
+    scope, source = draft.scope, draft.source
+    place = (source.kind, source.ref, source.part) if source else ()
+    strings = (draft.author, draft.key, scope.user, scope.agent, scope.run, *place, *draft.audience, *draft.subjects)
     try:
         size = len(draft.text.encode())
-        scope = draft.scope
-        strings = (draft.author, draft.key, scope.user, scope.agent, scope.run, *draft.audience, *draft.subjects, str(draft.source or ""))
-        "".join(filter(None, strings)).encode()
+        "".join([text for text in strings if text]).encode()
         if draft.metadata:
             canonical.encode(draft.metadata)
     except UnicodeEncodeError:
         raise Usage("a lone surrogate is no character", hint="decode the text with errors='replace'") from None
     except (TypeError, ValueError, RecursionError):
         raise Usage("the metadata is not plain JSON") from None
-    if not draft.text.strip():
+    if not draft.text or draft.text.isspace():
         raise Usage("the text is empty")
     if size > TEXT_BYTES_MAX:
         raise Usage(f"the text has {size} bytes; at most {TEXT_BYTES_MAX} are possible", hint="import it as a document, in parts")
     if draft.said_at is not None and not 0 <= draft.said_at <= recorded_at + AHEAD_MAX:
         raise Usage("the time it was said is before 1970 or more than a day ahead of now")
-    for alias in _aliases(draft):
-        _check_alias(alias)
+    author = draft.author if draft.role.asserts else None
+    speaker = author if draft.author is not None else scope.user if draft.role is Role.USER else None
+    aliases = {_name(alias): alias for alias in (author, scope.user, *draft.subjects) if alias is not None}
+    return _Line(draft, aliases, None if speaker is None else _name(speaker))
+
+
+def _name(alias: str) -> str:
+    """Return an alias as it is compared. Raises Usage where nothing is left of it, or too much."""
+    name = normalise(alias)
+    if not name or len(alias) > ALIAS_CHARACTERS_MAX:
+        raise Usage(f"a name of a data subject has {len(alias)} characters; 1 to {ALIAS_CHARACTERS_MAX} are possible")
+    return name
 
 
 class _Batch:
     """Drafts on their way: planned anew for every head, with ids that stay the same."""
 
     def __init__(
-        self, store: Store, drafts: Sequence[Draft], *, index: Index | None, ingest: bytes | None, recorded_at: int, random: Random
+        self, store: Store, lines: Sequence[_Line], *, index: Index | None, ingest: bytes | None, recorded_at: int, random: Random
     ) -> None:
         self._store = store
-        self._drafts = drafts
+        self._lines = lines
         self._index = index
         self._is_import = ingest is not None
         self._ingest = ingest or random(16)
         self._recorded_at = recorded_at
         self._random = random
-        ids = random(16 * len(drafts))
+        ids = random(16 * len(lines))
         self._event_ids = [EventId(ids[at : at + 16]) for at in range(0, len(ids), 16)]
-        self._folded = {alias: normalise(alias) for draft in drafts for alias in _aliases(draft)}
         self._minted: dict[str, Sealable] = {}
         self._events: dict[tuple[int, tuple[SubjectId, ...], SubjectId | None], Sealable] = {}
         self._there: dict[int, Added] = {}  # drafts that are in the log already
         self._same: dict[int, int] = {}  # drafts that repeat an earlier one of this batch
         self._rows: dict[int, int] = {}  # where the others stand in the commit
+        self._declared: tuple[Keyring, dict[str, Sealable]] = (store.keyring, {})  # and whom it declares, under which keys
 
     def plan(self, head: Head, keyring: Keyring) -> list[Sealable]:
         """Return what has to be appended to this head."""
         known = self._store.log.tail.follow(head, keyring, self._index)
         self._recognise(known, keyring)
-        fresh = [at for at in range(len(self._drafts)) if at not in self._there and at not in self._same]
-        ids, minted = self._resolve([self._drafts[at] for at in fresh], known, keyring)
+        fresh = [at for at in range(len(self._lines)) if at not in self._there and at not in self._same]
+        ids, minted = self._resolve(fresh, known, keyring)
         self._rows = {at: row for row, at in enumerate(fresh, len(minted))}
-        return [*minted, *(self._event(at, ids) for at in fresh)]
+        self._declared = (keyring, minted)
+        return [*minted.values(), *[self._event(at, ids) for at in fresh]]
 
-    def added(self, first: int) -> list[Added]:
-        """Return what became of the drafts, given the first seq of the commit."""
+    def added(self, done: Appended | None) -> list[Added]:
+        """Return what became of the drafts, after telling the tail what the commit holds."""
+        first = done.first if done else 0
+        if done:
+            self._teach(done)
         made = {at: Added(self._event_ids[at], first + row, True) for at, row in self._rows.items()}
         for at, earlier in self._same.items():
             one = self._there.get(earlier) or made[earlier]
             made[at] = Added(one.event_id, one.seq, False)
-        return [self._there.get(at) or made[at] for at in range(len(self._drafts))]
+        return [self._there.get(at) or made[at] for at in range(len(self._lines))]
+
+    def _teach(self, done: Appended) -> None:
+        keyring, minted = self._declared
+        subjects = {alias_tag(keyring, name): self._minted[name].subjects[0] for name in minted}
+        seen = {tag: done.first + self._rows[at] for tag, at in self._tags(keyring, of_content=True) if at in self._rows}
+        self._store.log.tail.learn(keyring, done.first, done.first + done.count, subjects=subjects, seen=seen)
 
     def _recognise(self, known: Known, keyring: Keyring) -> None:
         """Find the drafts that are in the log already, or twice in this batch."""
-        tags = {tag: None for at in range(len(self._drafts)) for tag in self._tags(at, keyring)}
-        found = known.seen(list(tags))
+        tags = self._tags(keyring, of_content=self._is_import)
+        found = known.seen([tag for tag, _ in tags])
         self._there, self._same = {}, {}
         first: dict[bytes, int] = {}
-        for at, draft in enumerate(self._drafts):
-            for tag in self._tags(at, keyring):
-                if tag in found:
-                    self._there[at] = _there(draft, self._store.log.event(found[tag]))
-                elif first.setdefault(tag, at) != at:
-                    self._same[at] = first[tag]
-                    _check_same(draft, self._drafts[first[tag]])
+        for tag, at in tags:
+            draft = self._lines[at].draft
+            if tag in found:
+                self._there[at] = _there(draft, self._store.log.event(found[tag]))
+            elif (earlier := first.setdefault(tag, at)) != at:
+                self._same[at] = earlier
+                _check_same(draft, self._lines[earlier].draft)
 
-    def _tags(self, at: int, keyring: Keyring) -> list[bytes]:
-        draft = self._drafts[at]
-        tags = [] if draft.key is None else [key_tag(keyring, draft.key)]
-        if self._is_import:
-            source = self._source(at)
-            part = identity_part(draft.role, source.part)
-            fields = (source.kind, source.ref, part, draft.role, draft.author or "", draft.text)
-            tags.append(content_tag(keyring, fields))
+    def _tags(self, keyring: Keyring, *, of_content: bool) -> list[tuple[bytes, int]]:
+        """Return the tags by which drafts are recognised: of their key, and for an import of their content."""
+        drafts = [line.draft for line in self._lines]
+        tags = [(key_tag(keyring, draft.key), at) for at, draft in enumerate(drafts) if draft.key is not None]
+        if of_content:
+            tags += [(content_tag(keyring, self._source(at), draft.role, draft.author, draft.text), at) for at, draft in enumerate(drafts)]
         return tags
 
-    def _resolve(self, drafts: Iterable[Draft], known: Known, keyring: Keyring) -> tuple[dict[str, SubjectId], list[Sealable]]:
+    def _resolve(self, fresh: Sequence[int], known: Known, keyring: Keyring) -> tuple[dict[str, SubjectId], dict[str, Sealable]]:
         """Return the subject of each alias, and the entries that declare those that are new."""
-        names = {self._folded[alias]: alias for draft in drafts for alias in _aliases(draft)}
+        names: dict[str, str] = {}
+        for at in fresh:
+            names.update(self._lines[at].aliases)
         tags = {name: alias_tag(keyring, name) for name in names}
         found = known.subjects_of(list(tags.values()))
         _check_usable(list(found.values()), known, keyring)
-        minted = [self._mint(name, alias) for name, alias in names.items() if tags[name] not in found]
-        new = {name: self._minted[name].subjects[0] for name in names if tags[name] not in found}
-        return {name: found[tags[name]] for name in names if name not in new} | new, minted
+        minted = {name: self._mint(name, alias) for name, alias in names.items() if tags[name] not in found}
+        ids = {name: minted[name].subjects[0] if name in minted else found[tag] for name, tag in tags.items()}
+        return ids, minted
 
     def _mint(self, name: str, alias: str) -> Sealable:
         if name not in self._minted:
@@ -192,38 +221,25 @@ class _Batch:
         return self._minted[name]
 
     def _event(self, at: int, ids: dict[str, SubjectId]) -> Sealable:
-        draft = self._drafts[at]
-        concerned = tuple(sorted({ids[self._folded[alias]] for alias in _aliases(draft)}))
-        speaking = _speaking(draft)
-        speaker = ids[self._folded[speaking]] if speaking is not None else None
-        if (at, concerned, speaker) not in self._events:
-            said_at = self._recorded_at if draft.said_at is None else draft.said_at
-            plaintext = encode_event(draft, source=self._source(at), said_at=said_at, speaker=speaker)
+        line = self._lines[at]
+        concerned = tuple(sorted({ids[name] for name in line.aliases}))
+        speaker = ids[line.speaker] if line.speaker is not None else None
+        made = self._events.get((at, concerned, speaker))
+        if made is None:
+            said_at = self._recorded_at if line.draft.said_at is None else line.draft.said_at
+            plaintext = encode_event(line.draft, source=self._source(at), said_at=said_at, speaker=speaker)
             made = Sealable(EntryKind.EVENT, self._event_ids[at], concerned, plaintext, self._recorded_at, self._ingest)
             self._events[at, concerned, speaker] = made
-        return self._events[at, concerned, speaker]
+        return made
 
     def _source(self, at: int) -> Source:
-        return self._drafts[at].source or Source("note", self._event_ids[at].hex())
+        return self._lines[at].draft.source or Source("note", self._event_ids[at].hex())
 
 
 def _subject_entry(
     subject: SubjectId, aliases: tuple[tuple[AliasKind, str], ...], *, recorded_at: int, ingest: bytes, random: Random
 ) -> Sealable:
     return Sealable(EntryKind.SUBJECT, EventId(random(16)), (subject,), encode_subject(aliases), recorded_at, ingest)
-
-
-def _aliases(draft: Draft) -> tuple[str, ...]:
-    """Return the aliases of all data subjects that a draft declares."""
-    author = draft.author if draft.role.asserts else None
-    return tuple(alias for alias in (author, draft.scope.user, *draft.subjects) if alias is not None)
-
-
-def _speaking(draft: Draft) -> str | None:
-    """Return the alias of who speaks: the author, or the user whose memory it is."""
-    if draft.author is not None:
-        return draft.author if draft.role.asserts else None
-    return draft.scope.user if draft.role is Role.USER else None
 
 
 def _there(draft: Draft, event: Event) -> Added:
@@ -250,10 +266,3 @@ def _check_usable(found: Sequence[SubjectId], known: Known, keyring: Keyring) ->
     doubtful = [subject for subject in found if not keyring.has_explicit(subject)]
     if doubtful and len(known.living(doubtful)) < len(set(doubtful)):
         raise SubjectErased("a person named here was erased", hint="refold help subject")
-
-
-def _check_alias(alias: str) -> None:
-    if not normalise(alias):
-        raise Usage("a name of a data subject is empty")
-    if len(alias) > ALIAS_CHARACTERS_MAX:
-        raise Usage(f"a name of a data subject has {len(alias)} characters; at most {ALIAS_CHARACTERS_MAX} are possible")

@@ -5,9 +5,8 @@ AES-256-GCM (NIST SP 800-38D), HMAC-SHA256 (RFC 2104), HKDF-SHA256 (RFC 5869), E
 
 from __future__ import annotations
 
-import hashlib
-import hmac
 from functools import cache
+from hashlib import sha256
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -16,7 +15,10 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 KEY_BYTES = 32
 NONCE_BYTES = 12
 TAG_BYTES = 16
-OVERHEAD = NONCE_BYTES + TAG_BYTES
+
+_BLOCK_BYTES = 64
+_INNER = bytes(value ^ 0x36 for value in range(256))
+_OUTER = bytes(value ^ 0x5C for value in range(256))
 
 
 class Unauthentic(Exception):
@@ -26,12 +28,17 @@ class Unauthentic(Exception):
 @cache
 def label(text: str) -> bytes:
     """Return T(text) = SHA-256 of a label: what separates one use of a key or hash from every other."""
-    return hashlib.sha256(text.encode()).digest()
+    return sha256(text.encode()).digest()
 
 
 def mac(key: bytes, message: bytes) -> bytes:
-    """HMAC-SHA256: 32 bytes."""
-    return hmac.digest(key, message, "sha256")
+    """HMAC-SHA256 under a key of at most 64 bytes: 32 bytes.
+
+    Written out, because the log makes two for every entry: 1.3 µs where `hmac.digest` takes 2.0.
+    """
+    assert len(key) <= _BLOCK_BYTES
+    block = key.ljust(_BLOCK_BYTES, b"\0")
+    return sha256(block.translate(_OUTER) + sha256(block.translate(_INNER) + message).digest()).digest()
 
 
 def derive(key: bytes, info: str | bytes) -> bytes:

@@ -99,11 +99,11 @@ class Keyring:
         self.suppress_key = secrets.suppress_key
         self._batches: dict[tuple[int, bytes], bytes | None] = {}
         self._subjects: dict[bytes, bytes] = {}  # explicit secrets met
-        self._new_subjects: dict[bytes, bytes] = {}  # secrets that this epoch's seed gave
+        self._seeded: dict[bytes, bytes] = {}  # secrets that this epoch's seed gave
 
     def event_key(self, epoch: int, event_id: bytes, subjects: Iterable[bytes], *, suite: int = 1) -> bytes:
         """Return the key of a cell. `subjects` are sorted and distinct. Raises KeyMissing if any secret was destroyed."""
-        secrets = [self._subject_secret(epoch, subject) for subject in subjects]
+        secrets = [self._subjects.get(subject) or self._subject_secret(epoch, subject) for subject in subjects]
         return mac(self._share(epoch, event_id), b"".join((CELL_KEY, BYTES[suite], event_id, *secrets)))
 
     def has_explicit(self, subject: bytes) -> bool:
@@ -143,18 +143,16 @@ class Keyring:
         )
 
     def _subject_secret(self, epoch: int, subject: bytes) -> bytes:
-        secret = self._subjects.get(subject)
-        if secret is not None:
-            return secret
-        if epoch == self.epoch and (secret := self._new_subjects.get(subject)) is not None:
-            return secret
+        """Return an explicit secret; else, for this epoch's events only, the one that its seed gives."""
+        if epoch == self.epoch and subject in self._seeded:
+            return self._seeded[subject]
         secret = self._secrets.subjects.get(subject)
         if secret is not None:
             self._subjects[subject] = secret
-            return secret
-        if epoch != self.epoch:
-            raise KeyMissing("a subject of this event has no key any more", entry_id=None)
-        secret = self._new_subjects[subject] = mac(self._secrets.subject_seed, subject)
+        elif epoch == self.epoch:
+            secret = self._seeded[subject] = mac(self._secrets.subject_seed, subject)
+        else:
+            raise KeyMissing("a subject of this event has no key any more")
         return secret
 
     def _share(self, epoch: int, event_id: bytes) -> bytes:

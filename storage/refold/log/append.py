@@ -13,7 +13,7 @@ Neither sequence number nor place in the chain is bound into a cell, so a lost r
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -81,31 +81,36 @@ def sealing(
     plan: Callable[[Head, Keyring], Sequence[Sealable]], *, origin: str, random: Random
 ) -> Callable[[Head, Keyring], Proposal | None]:
     """Return what proposes the plan's entries, each sealed once as long as neither it nor the epoch changes."""
-    cells: dict[tuple[int, int], tuple[Sealable, bytes, bytes]] = {}
+    cells: dict[tuple[int, int], tuple[bytes, bytes]] = {}
+    kept: list[Sealable] = []  # an id() is only good while its object lives
     bound_to = entry.aad_prefix(origin)
 
     def propose(head: Head, keyring: Keyring) -> Proposal | None:
         refuse_fence(head, keyring)
+        epoch = keyring.epoch
         entries = plan(head, keyring)
-        new = [one for one in entries if (id(one), keyring.epoch) not in cells]
+        new = [one for one in entries if (id(one), epoch) not in cells]
+        kept.extend(new)
         nonces = random(crypto.NONCE_BYTES * len(new))
         for at, one in enumerate(new):
             nonce = nonces[at * crypto.NONCE_BYTES : (at + 1) * crypto.NONCE_BYTES]
-            cells[id(one), keyring.epoch] = (one, *seal(one, keyring, nonce, bound_to))
-        rows = [cells[id(one), keyring.epoch] for one in entries]
-        return Proposal([row[1] for row in rows], [row[2] for row in rows], keyring.epoch) if rows else None
+            cells[id(one), epoch] = seal(one, keyring, nonce, bound_to)
+        if not entries:
+            return None
+        headers, payloads = zip(*[cells[id(one), epoch] for one in entries], strict=True)
+        return Proposal(headers, payloads, epoch)
 
     return propose
 
 
 def seal(one: Sealable, keyring: Keyring, nonce: bytes, bound_to: bytes) -> tuple[bytes, bytes]:
     """Return header and payload of an entry under the keys of an epoch."""
-    if len(one.subjects) > entry.IDS_MAX:
-        raise Usage(f"an entry concerns {len(one.subjects)} subjects; at most {entry.IDS_MAX} are possible")
-    header = Header(VERSION, one.kind, AES_GCM, keyring.epoch, one.recorded_at, one.event_id, one.ingest).raw
-    key = keyring.event_key(keyring.epoch, one.event_id, one.subjects, suite=AES_GCM)
-    ids = entry.ids_prefix(one.subjects)
-    return header, entry.seal(key, nonce, one.plaintext, header=header, ids=ids, bound_to=bound_to)
+    subjects, epoch = one.subjects, keyring.epoch
+    if len(subjects) > entry.IDS_MAX:
+        raise Usage(f"an entry concerns {len(subjects)} subjects; at most {entry.IDS_MAX} are possible")
+    header = entry.HEADER.pack(VERSION, one.kind, AES_GCM, epoch, one.recorded_at, one.event_id, one.ingest)
+    key = keyring.event_key(epoch, one.event_id, subjects)
+    return header, entry.seal(key, nonce, one.plaintext, header=header, ids=entry.ids_prefix(subjects), bound_to=bound_to)
 
 
 def controlling(
@@ -130,20 +135,20 @@ def refuse_fence(head: Head, keyring: Keyring) -> None:
 
 def run(log: Log, propose: Propose, *, now: Clock, random: Random) -> Appended | None:
     """Commit what is proposed on the newest head; None if nothing is to be committed any more."""
-    head, keyring = log.refresh()
-    proposal = propose(head, keyring)
+    snapshot = log.refresh()
+    proposal = propose(*snapshot)
     if proposal is None:
         return None
     log.probe()
     with _turn(log):
         for attempt in range(ATTEMPTS_MAX):
             newer = log.refresh()
-            if newer != (head, keyring):
-                head, keyring = newer
-                proposal = propose(head, keyring)
-            if proposal is None:
-                return None
-            done = _commit(log, head, proposal, now=now, random=random)
+            if newer[0] is not snapshot[0] or newer[1] is not snapshot[1]:
+                snapshot = newer
+                proposal = propose(*snapshot)
+                if proposal is None:
+                    return None
+            done = _commit(log, snapshot[0], proposal, now=now, random=random)
             if done is not None:
                 return done
             time.sleep(min(0.0005 * 2 ** min(attempt, 6), 0.05) * (0.5 + random(1)[0] / 256))
@@ -151,7 +156,7 @@ def run(log: Log, propose: Propose, *, now: Clock, random: Random) -> Appended |
 
 
 @contextmanager
-def _turn(log: Log) -> Iterator[None]:
+def _turn(log: Log) -> Generator[None, None, None]:
     with ExitStack() as held:
         with suppress(Locked):  # whoever holds the turn is stuck; the link decides without it
             held.enter_context(files.lock(log.place.folder / "turn", wait_seconds=TURN_SECONDS_MAX))

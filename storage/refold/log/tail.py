@@ -57,6 +57,17 @@ class Tail:
                 self._scan(head, keyring)
             return Known(index, self._subjects, self._seen, self._living)
 
+    def learn(self, keyring: Keyring, first: int, end: int, *, subjects: dict[bytes, SubjectId], seen: dict[bytes, int]) -> None:
+        """Take over what a commit of ours holds, so that it need not be read back."""
+        with self._mutex:
+            if (self._epoch, self._end) == (keyring.epoch, first):
+                self._living.update(subjects.values())
+                for tag, subject in subjects.items():
+                    self._subjects.setdefault(tag, subject)
+                for tag, seq in seen.items():
+                    self._seen.setdefault(tag, seq)
+                self._end = end
+
     def _restart(self, keyring: Keyring, start: int) -> None:
         self._epoch = keyring.epoch
         self._start = self._end = start
