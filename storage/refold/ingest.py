@@ -16,7 +16,7 @@ from refold.log.tail import Index, Known
 from refold.model import AliasKind, Draft, EntryKind, Event, EventId, Role, Source, SubjectId, normalise
 from refold.store import Store
 
-__all__ = ["Added", "Index", "add", "subject_add", "subjects"]
+__all__ = ["Added", "Index", "add", "check", "subject_add", "subjects"]
 
 TEXT_BYTES_MAX = 16 << 20
 ALIAS_CHARACTERS_MAX = 1_000
@@ -53,6 +53,11 @@ def add(
     batch = _Batch(store, lines, index=index, ingest=ingest, recorded_at=recorded_at, random=random)
     done = store.log.append(batch.plan, now=now, random=random)
     return batch.added(done)
+
+
+def check(draft: Draft, *, recorded_at: int) -> None:
+    """Refuse a draft that `add` would refuse, so that an import can leave it out by itself. Raises Usage."""
+    _line(draft, recorded_at=recorded_at)
 
 
 def subject_add(
