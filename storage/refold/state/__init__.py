@@ -1,0 +1,1 @@
+"""The state: generations of encrypted runs, and what is asked of them."""

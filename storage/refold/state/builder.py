@@ -1,0 +1,198 @@
+"""The builder: folds rows into runs and publishes a generation.
+
+Runs are written as soon as enough events came together, so memory is bounded; until CURRENT moves they are debris that nobody reads.
+Publishing holds `mutate.lock`, and only if CURRENT and the epoch are still what the builder started from.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+
+from refold import files
+from refold.errors import Corrupt, Drifted
+from refold.keys.subjects import alias_tag, seen_tags
+from refold.log.events import SubjectEntry
+from refold.model import Event, Folded
+from refold.state import tables
+from refold.state.generation import State, read_current, state_folder
+from refold.state.manifest import CURRENT, RUNS, Manifest, Pointer, RunRef, Segment, file_name, numbers
+from refold.state.recipe import Recipe
+from refold.state.rows import NOTHING, Rows
+from refold.state.runs import Run, encrypted, run_name
+from refold.state.segments import merged, newest_to_merge
+from refold.state.sweep import remove_runs, sweep
+from refold.state.tables import TABLES
+from refold.state.tags import Tags
+
+if TYPE_CHECKING:
+    from refold.store import Store
+
+FLUSH_EVENTS = 1 << 16
+GRACE = 86_400_000_000  # µs that a file which nothing refers to is left alone: its writer may still be at work
+
+
+class Point(Protocol):
+    """A point of the log: the head, or where a part of it ends."""
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def last_hash(self) -> bytes: ...
+
+
+class Moved(Drifted):
+    """CURRENT or the epoch is not what the builder started from: plan again."""
+
+    code = "RF-DRIFT-002"
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A new generation, and what it cost: merges are reported apart, for they pay for many publishes."""
+
+    state: State
+    events: int
+    rows: int
+    merged_rows: int
+    merge_seconds: float
+    swept_files: int
+
+
+class Builder:
+    """Builds the next generation on a base, or a whole one where `base` is None."""
+
+    def __init__(
+        self,
+        store: Store,
+        base: State | None,
+        *,
+        relations: bytes,
+        recipe: Recipe,
+        flush_events: int = FLUSH_EVENTS,
+        random: Callable[[int], bytes] = os.urandom,
+    ) -> None:
+        self.store = store
+        self._folder = state_folder(store)
+        self._keyring = store.keyring
+        self._started_from = read_current(self._folder) if base is None else base.current
+        self._base = base if base is not None and base.absent is None else None
+        self._digests = (relations, recipe.digest)
+        if self._base is not None and not can_extend(self._base, relations=relations, recipe=recipe):
+            raise Moved("relations or search recipe changed since the last fold", hint="refold fold --full")
+        self._key, self._random, self._flush_events = self._keyring.state_key, random, flush_events
+        self._rows = Rows(Tags(self._key), recipe)
+        self._new: list[Segment] = []
+        self._written: set[str] = set()
+        self._events = 0
+        files.make_folder(self._folder / RUNS)
+
+    def add(self, events: Sequence[Event], folded: Folded = NOTHING, *, subjects: Iterable[SubjectEntry] = ()) -> None:
+        """Take in events in the order of the log, what was folded from them, and the subject entries among them."""
+        keyring = self._keyring
+        self._rows.add(events, folded)
+        self._rows.add_rows(tables.SEEN, ((tag, event.seq) for event in events for tag in seen_tags(keyring, event)))
+        self._rows.add_rows(
+            tables.ALIASES,
+            (
+                (alias_tag(keyring, text), entry.subject, str(kind), text, entry.seq, entry.epoch)
+                for entry in subjects
+                for kind, text in entry.aliases
+            ),
+        )
+        self._events += len(events)
+        if self._rows.events >= self._flush_events:
+            self._flush()
+
+    def publish(self, head: Point, *, now: Callable[[], int], clock: Callable[[], float] = time.perf_counter) -> Published:
+        """Make all that was added the current generation, folded up to `head`. Raises Moved, Locked, WriteFailed."""
+        self._flush()
+        base = self._base.manifest.segments if self._base else ()
+        rows = sum(segment.rows for segment in self._new)
+        try:
+            start = clock()
+            segments, merged_rows = self._merge([*base, *self._new])
+            merge_seconds = clock() - start
+            with files.lock(self.store.places.vault / "mutate.lock"):
+                manifest = Manifest(self._point(head), *self._digests, tuple(segments))
+                self._write(manifest)
+                files.replace(self._folder / CURRENT, manifest.pointer.raw)
+                swept = sweep(self.store, manifest, before=now() - GRACE)
+        except Moved:
+            remove_runs(self._folder, self._written)
+            raise
+        remove_runs(self._folder, self._written - manifest.runs)  # they were merged before anybody could read them
+        return Published(State(self.store, manifest, current=manifest.pointer.raw), self._events, rows, merged_rows, merge_seconds, swept)
+
+    def _flush(self) -> None:
+        taken = self._rows.take()
+        runs = {name: self._run(name, [rows]) for name, rows in taken.items() if rows.num_rows}
+        if runs:
+            self._new.append(Segment(runs))
+
+    def _run(self, table: str, rows: Iterable[pa.Table]) -> RunRef:
+        """Write one run. Its name is random, so it replaces nothing."""
+        name = run_name(self._random(16))
+        count = 0
+
+        def counted() -> Iterable[pa.Table]:
+            nonlocal count
+            for batch in rows:
+                count += batch.num_rows
+                yield batch
+
+        raw = encrypted(self._key, name, TABLES[table], counted())
+        files.create(self._folder / RUNS / name, raw)
+        self._written.add(name)
+        return RunRef(name, count, len(raw))
+
+    def _merge(self, segments: list[Segment]) -> tuple[list[Segment], int]:
+        """Merge the newest segments where they have grown too many; return what is left and the rows rewritten."""
+        count = newest_to_merge([segment.rows for segment in segments])
+        if not count:
+            return segments, 0
+        kept, joined = segments[:-count], segments[-count:]
+        runs: dict[str, RunRef] = {}
+        for name in TABLES:
+            parts = [segment.runs[name] for segment in joined if name in segment.runs]
+            if parts:
+                runs[name] = parts[0] if len(parts) == 1 else self._merge_runs(name, parts)
+        before = {run.name for segment in joined for run in segment.runs.values()}
+        return [*kept, Segment(runs)], sum(run.rows for run in runs.values() if run.name not in before)
+
+    def _merge_runs(self, name: str, parts: list[RunRef]) -> RunRef:
+        try:
+            runs = [Run(self._folder / RUNS / part.name, state_key=self._key, table=TABLES[name]) for part in parts]
+            merged_run = self._run(name, merged(runs, TABLES[name]))
+        except Corrupt:
+            self._check_not_moved()  # whoever published meanwhile may have removed the runs of the base
+            raise
+        for run in runs:
+            run.close()
+        return merged_run
+
+    def _check_not_moved(self) -> None:
+        if self.store.log.recheck_keys().epoch != self._keyring.epoch:
+            raise Moved("a new epoch came while this fold ran", path=self._folder / CURRENT)
+        if read_current(self._folder) != self._started_from:
+            raise Moved("another fold published meanwhile", path=self._folder / CURRENT)
+
+    def _point(self, head: Point) -> Pointer:
+        """Return the next pointer, if nobody published and no epoch came since this builder started."""
+        self._check_not_moved()
+        last = max(numbers(files.names(self._folder)), default=0)
+        return Pointer(last + 1, self._keyring.epoch, head.size, head.last_hash)
+
+    def _write(self, manifest: Manifest) -> None:
+        files.create(self._folder / file_name(manifest.pointer.number), manifest.seal(self._key, random=self._random))
+
+
+def can_extend(base: State, *, relations: bytes, recipe: Recipe) -> bool:
+    """Whether new events may be folded onto a state, or relations or recipe changed and all has to be folded again."""
+    return base.absent is None and (base.manifest.relations, base.manifest.recipe) == (relations, recipe.digest)

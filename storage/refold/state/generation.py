@@ -1,0 +1,259 @@
+"""The state as a reader sees it: one generation, opened without reading its rows, or the empty state that says why there is none.
+
+A generation counts only if its epoch is live and its size and last hash lie on the log. Anything else is absent: it is folded again,
+never repaired, and nothing of it is removed by looking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from refold import files
+from refold.errors import Corrupt, RefoldError
+from refold.fold.entities import Edge
+from refold.model import Claim, Mention, SubjectId, View
+from refold.state import claims, segments, tables
+from refold.state.manifest import CURRENT, REBUILD, RUNS, Manifest, Pointer, file_name
+from refold.state.runs import Run
+from refold.state.tables import TABLES
+from refold.state.tags import Tags
+from refold.state.visible import Labels, Visible
+
+if TYPE_CHECKING:
+    from refold.store import Store
+
+EMPTY = Pointer(0, 0, 0, b"")
+
+
+class Absence(StrEnum):
+    """Why there is no state to read."""
+
+    NEVER = "nothing was folded yet"
+    EPOCH = "the state belongs to an epoch that is not live"
+    LOG = "the state does not lie on this log"
+    DAMAGED = "a file of the state is missing or damaged"
+
+
+class State:
+    """One generation. Rows are read from disk when they are asked for; what was read does not change."""
+
+    def __init__(self, store: Store, manifest: Manifest, *, current: bytes | None) -> None:
+        self.store = store
+        self.manifest = manifest
+        self.current = current  # the bytes of CURRENT that led here
+        self.absent: Absence | None = None
+        self.finding: RefoldError | None = None  # what is damaged, where the absence is damage
+        self.epoch = store.keyring.epoch
+        self._key = store.keyring.state_key
+        self.tags = Tags(self._key)
+        self._runs: dict[str, list[Run]] = {}
+        self._labels: Labels | None = None
+        self._subjects: frozenset[bytes] | None = None
+
+    @classmethod
+    def open(cls, store: Store) -> State:
+        """Open the current generation, or the empty state with its `absent` reason. Raises only what is not about the state."""
+        folder = state_folder(store)
+        current = read_current(folder)
+        if current is None:
+            return cls.empty(store, Absence.NEVER, current=current)
+        try:
+            pointer = Pointer.read(current, path=folder / CURRENT)
+        except Corrupt as error:
+            return cls.empty(store, Absence.DAMAGED, current=current, finding=error)
+        if pointer.epoch != store.keyring.epoch:
+            return cls.empty(store, Absence.EPOCH, current=current)
+        if not _on_log(store, pointer):
+            return cls.empty(store, Absence.LOG, current=current)
+        try:
+            return cls(store, _manifest(folder, pointer, store.keyring.state_key), current=current)
+        except Corrupt as error:
+            return cls.empty(store, Absence.DAMAGED, current=current, finding=error)
+
+    @classmethod
+    def empty(cls, store: Store, absent: Absence, *, current: bytes | None, finding: RefoldError | None = None) -> State:
+        """Return the state of a log of which nothing is folded."""
+        state = cls(store, Manifest(EMPTY, b"", b""), current=current)
+        state.absent, state.finding = absent, finding
+        return state
+
+    def close(self) -> None:
+        """Let go of files and of everything read from them."""
+        for runs in self._runs.values():
+            for run in runs:
+                run.close()
+        self._runs = {}
+        self._labels = self._subjects = None
+
+    @property
+    def number(self) -> int:
+        return self.manifest.pointer.number
+
+    @property
+    def size(self) -> int:
+        """Return how many entries of the log are folded: sequence numbers below this one."""
+        return self.manifest.pointer.size
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return the rows of each table; of a set, rows that came in several folds count each time."""
+        listed = ((table, run.rows) for segment in self.manifest.segments for table, run in segment.runs.items())
+        counts = dict.fromkeys(TABLES, 0)
+        for table, rows in listed:
+            counts[table] += rows
+        return counts
+
+    def runs(self, table: str) -> list[Run]:
+        """Return the open runs of a table, oldest first."""
+        runs = self._runs.get(table)
+        if runs is None:
+            folder = state_folder(self.store) / RUNS
+            names = [segment.runs[table].name for segment in self.manifest.segments if table in segment.runs]
+            runs = self._runs[table] = [Run(folder / name, state_key=self._key, table=TABLES[table]) for name in names]
+        return runs
+
+    def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return a whole table in its order."""
+        return segments.whole(self.runs(name), TABLES[name], columns)
+
+    def lookup(self, table: str, keys: Sequence[Any], columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the rows of a table whose first column is among `keys`."""
+        return segments.lookup(self.runs(table), TABLES[table], keys, columns)
+
+    def claims(self, mentions: Iterable[int], relation: str | None = None) -> list[Claim]:
+        """Return everything stated about some mentions, in no promised order."""
+        found = claims.claims(self.lookup("assertions", list(mentions)))
+        return found if relation is None else [claim for claim in found if claim.relation == relation]
+
+    def all_claims(self) -> list[Claim]:
+        """Return every claim, in the order of the table."""
+        return claims.claims(self.table("assertions"))
+
+    def claims_with_id(self, prefix: bytes) -> list[Claim]:
+        """Return the claims whose fact id starts with `prefix`. Reads one column of all row groups, then the rows."""
+        found: list[Claim] = []
+        for run in self.runs("assertions"):
+            for group in range(run.groups):
+                ids = run.read([group], ["fact_id"])["fact_id"].to_pylist()
+                places = [place for place, fact_id in enumerate(ids) if fact_id.startswith(prefix)]
+                if places:
+                    found += claims.claims(run.read([group]).take(places))
+        return found
+
+    def edges_of(self, mentions: Iterable[int]) -> list[Edge]:
+        """Return the alias statements in which one of the mentions is `a`; each stands in both directions."""
+        return claims.edges(self.lookup("edges", list(mentions)))
+
+    def all_edges(self) -> list[Edge]:
+        """Return every alias statement, in both directions, in the order of the table."""
+        return claims.edges(self.table("edges"))
+
+    def mentions_named(self, name: str) -> dict[int, Mention]:
+        """Return the mentions that go by a name, and first persons that speak under it, by their tags."""
+        rows = self.lookup("mentions", [self.tags.name(name)], ["mention", "owner", "name"])
+        return {row["mention"]: Mention(row["owner"], row["name"]) for row in rows.to_pylist()}
+
+    def visible(self, view: View) -> Visible:
+        """Return which scopes and audiences a view may see, of those that are folded."""
+        if self._labels is None:
+            self._labels = Labels(self.table("labels"))
+        return self._labels.visible(view)
+
+    def subjects_of(self, alias_tags: Sequence[bytes]) -> dict[bytes, SubjectId]:
+        """Return the data subject of each alias that is known: the one that had it first."""
+        rows = self.lookup("aliases", alias_tags, ["alias_tag", "subject", "seq"]).to_pylist()
+        return {row["alias_tag"]: SubjectId(row["subject"]) for row in sorted(rows, key=lambda row: row["seq"], reverse=True)}
+
+    def seen(self, tags: Sequence[bytes]) -> dict[bytes, int]:
+        """Return the first event of each tag that was added before."""
+        rows = self.lookup("seen", tags).to_pylist()
+        return {row["tag"]: row["seq"] for row in sorted(rows, key=lambda row: row["seq"], reverse=True)}
+
+    def knows(self, subjects: Iterable[SubjectId]) -> set[SubjectId]:
+        """Return those of the subjects that have an entry in the live epoch."""
+        if self._subjects is None:
+            rows = self.table("aliases", ["subject", "epoch"])
+            pairs = zip(rows["subject"].to_pylist(), rows["epoch"].to_pylist(), strict=True)
+            self._subjects = frozenset(subject for subject, epoch in pairs if epoch == self.epoch)
+        return {subject for subject in subjects if subject in self._subjects}
+
+    def events_between(self, first: int, end: int, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return the rows of `events` with sequence numbers in [first, end)."""
+        return segments.between(self.runs("events"), tables.EVENTS, first, end, columns)
+
+    def raw_key(self) -> bytes:
+        """Return the state key of the epoch that this state was opened under."""
+        return self._key
+
+
+def state_folder(store: Store) -> Path:
+    return store.places.store / "state"
+
+
+def read_current(folder: Path) -> bytes | None:
+    """Return the bytes of CURRENT; None where there is none yet."""
+    try:
+        return files.read(folder / CURRENT)
+    except FileNotFoundError:
+        return None
+
+
+def is_current(store: Store, state: State) -> bool:
+    """Whether a state is still what CURRENT and the live epoch say."""
+    return state.current == read_current(state_folder(store)) and state.epoch == store.log.recheck_keys().epoch
+
+
+@contextmanager
+def reading(store: Store, state: State) -> Generator[State]:
+    """Hold off whoever removes generations, and give the state to read: this one, or a newer one if CURRENT has moved.
+
+    The state that is given may be kept for the next call; one that is out of date is closed.
+    """
+    with files.lock(store.places.vault / "readers.lock", exclusive=False):
+        if not is_current(store, state):
+            state.close()
+            store.log.refresh()
+            state = State.open(store)
+        yield state
+
+
+def _manifest(folder: Path, pointer: Pointer, state_key: bytes) -> Manifest:
+    """Open the manifest that CURRENT names, and see that all of its runs are there whole. Raises Corrupt."""
+    path = folder / file_name(pointer.number)
+    try:
+        manifest = Manifest.unseal(files.read(path), state_key, number=pointer.number, path=path)
+    except FileNotFoundError:
+        raise Corrupt("the manifest that CURRENT names is missing", path=path, hint=REBUILD) from None
+    if manifest.pointer != pointer:
+        raise Corrupt("CURRENT does not say what its manifest says", path=folder / CURRENT, hint=REBUILD)
+    for segment in manifest.segments:
+        for run in segment.runs.values():
+            found = _size(folder / RUNS / run.name)
+            if found != run.size:
+                said = "is missing" if found is None else f"has {found} bytes instead of {run.size}"
+                raise Corrupt(f"a run of the state {said}", path=folder / RUNS / run.name, hint=REBUILD)
+    return manifest
+
+
+def _size(path: Path) -> int | None:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return None
+
+
+def _on_log(store: Store, pointer: Pointer) -> bool:
+    """Whether the log has the entry up to which was folded."""
+    head = store.log.head
+    if pointer.size == 0 or pointer.size > head.size:
+        return pointer.size == 0
+    if pointer.size == head.size:
+        return pointer.last_hash == head.last_hash
+    rows = next(iter(store.log.rows(pointer.size - 1, pointer.size)))
+    return rows.batch.column("entry_hash")[-1].as_py() == pointer.last_hash

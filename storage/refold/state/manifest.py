@@ -1,0 +1,169 @@
+"""CURRENT and manifests: which runs make up a generation, and which part of the log it covers.
+
+    CURRENT     canonical JSON of a Pointer: ids, integers and a hash of ciphertext, nothing sealed
+    <number>    nonce[12] ‖ AES-256-GCM(canonical JSON of a Manifest), the generation's number as AAD, under
+                HMAC(state key, T("refold/manifest/v1"))
+    runs/       the runs, shared by generations
+
+A generation is a list of segments, oldest first; a segment has one run for each table in which it has rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from refold import canonical
+from refold.errors import Corrupt, UnsupportedVersion
+from refold.keys import crypto
+from refold.state.tables import TABLES
+
+FORMAT = "refold.state/1"
+CURRENT = "CURRENT"
+RUNS = "runs"
+REBUILD = "refold fold --full"
+_MANIFEST = re.compile(r"[0-9]{12}")
+_RUN = re.compile(r"[0-9a-f]{32}")
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """The current generation, and the point of the log up to which it folds."""
+
+    number: int
+    epoch: int
+    size: int
+    last_hash: bytes
+
+    @property
+    def raw(self) -> bytes:
+        return canonical.encode(
+            {"epoch": self.epoch, "format": FORMAT, "generation": self.number, "last_hash": self.last_hash.hex(), "size": self.size}
+        )
+
+    @classmethod
+    def read(cls, raw: bytes, *, path: Path) -> Pointer:
+        """Parse CURRENT. Raises Corrupt, UnsupportedVersion."""
+        body = _body(raw, path)
+        try:
+            return cls(_count(body["generation"]), _count(body["epoch"]), _count(body["size"]), bytes.fromhex(body["last_hash"]))
+        except (KeyError, TypeError, ValueError):
+            raise _damaged(path) from None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRef:
+    """A run as a manifest lists it."""
+
+    name: str
+    rows: int
+    size: int  # bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """What was folded together: one run for each table that has rows."""
+
+    runs: Mapping[str, RunRef]
+
+    @property
+    def rows(self) -> int:
+        return sum(run.rows for run in self.runs.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """A generation. The digests say with which relations and which search recipe it was folded."""
+
+    pointer: Pointer
+    relations: bytes
+    recipe: bytes
+    segments: tuple[Segment, ...] = ()
+
+    @property
+    def runs(self) -> set[str]:
+        """Return the names of all runs."""
+        return {run.name for segment in self.segments for run in segment.runs.values()}
+
+    def seal(self, state_key: bytes, *, random: Callable[[int], bytes]) -> bytes:
+        """Return the file of the manifest."""
+        body = {
+            "current": self.pointer.raw.decode(),
+            "format": FORMAT,
+            "recipe": self.recipe.hex(),
+            "relations": self.relations.hex(),
+            "segments": [{table: asdict(run) for table, run in segment.runs.items()} for segment in self.segments],
+        }
+        nonce = random(crypto.NONCE_BYTES)
+        return nonce + crypto.seal(_key(state_key), nonce, canonical.encode(body), _aad(self.pointer.number))
+
+    @classmethod
+    def unseal(cls, raw: bytes, state_key: bytes, *, number: int, path: Path) -> Manifest:
+        """Open the manifest of a generation. Raises Corrupt, UnsupportedVersion."""
+        try:
+            opened = crypto.unseal(_key(state_key), raw[: crypto.NONCE_BYTES], raw[crypto.NONCE_BYTES :], _aad(number))
+        except (crypto.Unauthentic, ValueError):
+            raise _damaged(path) from None
+        body = _body(opened, path)
+        try:
+            return cls(
+                Pointer.read(body["current"].encode(), path=path),
+                bytes.fromhex(body["relations"]),
+                bytes.fromhex(body["recipe"]),
+                tuple(Segment({table: _run(table, run) for table, run in segment.items()}) for segment in body["segments"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise _damaged(path) from None
+
+
+def file_name(number: int) -> str:
+    """Return the name of a generation's manifest within `state/`."""
+    return f"{number:012d}"
+
+
+def numbers(names: list[str]) -> list[int]:
+    """Return the generations whose manifests are among the names in `state/`."""
+    return sorted(int(name) for name in names if _MANIFEST.fullmatch(name))
+
+
+def is_run(name: str) -> bool:
+    return _RUN.fullmatch(name) is not None
+
+
+def _run(table: str, run: dict[str, Any]) -> RunRef:
+    if table not in TABLES or not is_run(run["name"]):
+        raise ValueError
+    return RunRef(run["name"], _count(run["rows"]), _count(run["size"]))
+
+
+def _body(raw: bytes, path: Path) -> dict[str, Any]:
+    try:
+        body = canonical.decode(raw)
+    except ValueError:
+        raise _damaged(path) from None
+    if not isinstance(body, dict) or not isinstance(found := body.get("format"), str):
+        raise _damaged(path)
+    if found != FORMAT:
+        raise UnsupportedVersion("the state has a format that this release does not know", path=path, hint=REBUILD)
+    return body
+
+
+def _count(value: object) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError
+    return value
+
+
+def _damaged(path: Path) -> Corrupt:
+    return Corrupt("a file of the state is not what was written", path=path, hint=REBUILD)
+
+
+def _key(state_key: bytes) -> bytes:
+    return crypto.mac(state_key, crypto.label("refold/manifest/v1"))
+
+
+def _aad(number: int) -> bytes:
+    return number.to_bytes(8, "big")

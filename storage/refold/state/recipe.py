@@ -1,0 +1,161 @@
+"""The recipe of search: the constants of configs/search.toml as frozen values.
+
+The `index` part is baked into the postings of a generation, which records its digest; the `query` part is used at read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from refold import canonical, settings
+from refold.errors import Usage
+from refold.state.words import WORDS_VERSION
+
+UNIT = 4096  # one, in the fixed-point integers of every score: sums of floats differ from run to run
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One text of an event: its weight, and the length at which it is neither discounted nor favoured."""
+
+    weight: float
+    average: float
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """The fields of an event that its postings hold."""
+
+    text: Field
+    caption: Field
+    speaker: Field
+    date: Field
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """What is baked into the postings."""
+
+    b: float
+    stop: frozenset[str]
+    fields: Fields
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """Weights of the texts of the turns nearby."""
+
+    previous: float
+    second_previous: float
+    next: float
+    second_next: float
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The coverage of the two previous turns alone."""
+
+    weight: float
+    saturation: float
+    previous: float
+    second_previous: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cues:
+    """What else speaks for or against an event."""
+
+    speaker: float
+    date: float
+    days: float
+    when: float
+    question: float
+    length: float
+    length_centre: float
+    first: float
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What is used at read."""
+
+    candidates: int
+    saturation: float
+    names: float
+    coverage: float
+    neighbours: Neighbours
+    context: Context
+    cues: Cues
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """All of search.toml. `digest` names the part that postings depend on."""
+
+    index: Index
+    query: Query
+    digest: bytes
+
+    @classmethod
+    def load(cls, text: str) -> Recipe:
+        """Read search.toml. Raises Usage where a key is missing, unknown or not a number."""
+        try:
+            tables = tomllib.loads(text)
+        except tomllib.TOMLDecodeError:
+            raise Usage("the search recipe is not valid TOML", path="search.toml") from None
+        top = _exactly(tables, {"index", "query"}, "")
+        index, query = _exactly(top["index"], _names(Index), "index."), _exactly(top["query"], _names(Query), "query.")
+        own = _exactly(index["fields"], _names(Fields), "index.fields.")
+        return cls(
+            Index(
+                b=_number(index["b"], "index.b"),
+                stop=frozenset(str(index["stop"]).split()),
+                fields=Fields(**{name: _numbers(Field, table, f"index.fields.{name}.") for name, table in own.items()}),
+            ),
+            Query(
+                candidates=int(_number(query["candidates"], "query.candidates")),
+                **{name: _number(query[name], f"query.{name}") for name in ("saturation", "names", "coverage")},
+                neighbours=_numbers(Neighbours, query["neighbours"], "query.neighbours."),
+                context=_numbers(Context, query["context"], "query.context."),
+                cues=_numbers(Cues, query["cues"], "query.cues."),
+            ),
+            hashlib.sha256(WORDS_VERSION.encode() + canonical.encode(index)).digest(),
+        )
+
+
+@cache
+def shipped() -> Recipe:
+    """Return the recipe of the shipped configs."""
+    return Recipe.load(settings.text("search.toml"))
+
+
+def fixed(value: float) -> int:
+    """Return a number in units of 1/4096, rounded to nearest."""
+    return round(value * UNIT)
+
+
+def _names(section: type) -> set[str]:
+    return set(section.__annotations__)
+
+
+def _numbers(section: type, table: object, where: str) -> Any:
+    return section(**{name: _number(value, where + name) for name, value in _exactly(table, _names(section), where).items()})
+
+
+def _number(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise Usage(f"the search recipe's {where} is not a number", path="search.toml")
+    return float(value)
+
+
+def _exactly(table: object, names: set[str], where: str) -> Mapping[str, Any]:
+    if not isinstance(table, dict):
+        raise Usage(f"the search recipe's {where.rstrip('.')} is not a table", path="search.toml")
+    for name in sorted(names ^ table.keys()):
+        raise Usage(f"the search recipe's {where}{name} is {'unknown' if name in table else 'missing'}", path="search.toml")
+    return table

@@ -1,0 +1,196 @@
+"""Rows: events and what was folded from them, as the tables of a generation. No IO; the same input gives the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from refold.errors import RefoldError
+from refold.model import AliasEdge, Assertion, Event, Folded, Mention, Role, Span, part_key
+from refold.state import tables
+from refold.state.cues import cues_of
+from refold.state.postings import U16_MAX, Postings
+from refold.state.recipe import Recipe
+from refold.state.tables import ROLES, TABLES, Table
+from refold.state.tags import Tags, audience_text, scope_text
+from refold.state.terms import Terms
+from refold.state.words import Stems, words_of
+
+SCOPE, AUDIENCE = 1, 2  # labels: what a tag names
+
+NOTHING = Folded()
+
+Columns = dict[str, list[Any]]
+
+
+class Rows:
+    """Gathers the rows of events, and gives them as sorted tables."""
+
+    def __init__(self, tags: Tags, recipe: Recipe) -> None:
+        self._tags = tags
+        self._postings = Postings(recipe.index, Terms(tags, Stems(recipe.index.stop)))
+        self._columns = {name: _columns(table) for name, table in TABLES.items() if table is not tables.POSTINGS}
+        self._labels: dict[int, tuple[int, str]] = {}
+        self._mentions: set[tuple[int, int, str, str | None]] = set()
+        self.events = 0
+
+    def add(self, events: Sequence[Event], folded: Folded = NOTHING) -> None:
+        """Take in events and all that was folded from them and from no others."""
+        by_seq = {event.seq: event for event in events}
+        for event in events:
+            self._event(event)
+        for assertion in folded.assertions:
+            self._assertion(assertion, _of(by_seq, assertion.seq))
+        for edge in folded.edges:
+            self._edge(edge, _of(by_seq, edge.seq))
+        for rejection in folded.rejections:
+            _append(self._columns["rejections"], _of(by_seq, rejection.seq).seq, rejection.relation, int(rejection.code))
+        self.events += len(events)
+
+    def add_rows(self, table: Table, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Take in finished rows of a table, in any order."""
+        for row in rows:
+            _append(self._columns[table.name], *row)
+
+    def take(self) -> dict[str, pa.Table]:
+        """Return the tables of what was added since the last call, each in its order."""
+        self.add_rows(tables.LABELS, ((tag, *label) for tag, label in self._labels.items()))
+        self.add_rows(tables.MENTIONS, self._mentions)
+        taken = {name: tables.in_order(TABLES[name], _arrow(TABLES[name], columns)) for name, columns in self._columns.items()}
+        taken["postings"] = self._postings.take()
+        self._columns = {name: _columns(TABLES[name]) for name in self._columns}
+        self._labels, self._mentions, self.events = {}, set(), 0
+        return taken
+
+    def _event(self, event: Event) -> None:
+        tags, speaks = self._tags, is_spoken(event)
+        scope, audience = tags.scope(event.scope), tags.audience(event.audience)
+        if scope not in self._labels:
+            self._labels[scope] = (SCOPE, scope_text(event.scope))
+        if audience not in self._labels:
+            self._labels[audience] = (AUDIENCE, audience_text(event.audience))
+        speaker = Mention(event.speaker.hex() if event.speaker else event.source.document)
+        name = event.speaker_name
+        if speaks:
+            self._named(speaker, name)
+        words = words_of(event.text)
+        self._postings.add(event, words, spoken=speaks)
+        _append(
+            self._columns["events"],
+            event.seq,
+            event.event_id,
+            event.recorded_at,
+            event.said_at,
+            scope,
+            audience,
+            tags.session(event),
+            place_of(event.source.part),
+            event.source.document,
+            event.source.part,
+            ROLES.index(event.role),
+            tags.mention(speaker),
+            name,
+            event.ingest,
+            min(len(words), U16_MAX),
+            int(cues_of(event.text, words, spoken=speaks)),
+        )
+        for subject in event.subjects:
+            _append(self._columns["event_subjects"], event.seq, subject)
+
+    def _assertion(self, made: Assertion, event: Event) -> None:
+        tags = self._tags
+        self._named(made.entity, made.entity_text)
+        if made.value_mention:
+            self._named(made.value_mention, made.value)
+        _append(
+            self._columns["assertions"],
+            tags.mention(made.entity),
+            made.relation,
+            made.qualifier,
+            made.value,
+            tags.mention(made.value_mention) if made.value_mention else 0,
+            int(made.act),
+            int(made.modality),
+            tags.mention(made.asserted_by),
+            made.rank,
+            made.entity_text,
+            made.said_at,
+            made.source,
+            made.part,
+            made.seq,
+            event.recorded_at,
+            _flat(made.spans),
+            *made.span,
+            tags.audience(event.audience),
+            tags.scope(event.scope),
+            made.fact_id,
+            made.validity.start,
+            made.validity.end,
+            None if made.validity.precision is None else int(made.validity.precision),
+            made.validity.words,
+            made.extractor,
+        )
+
+    def _edge(self, edge: AliasEdge, event: Event) -> None:
+        tags = self._tags
+        for a, b in ((edge.a, edge.b), (edge.b, edge.a)):
+            self._named(a, a.name or "")
+            _append(
+                self._columns["edges"],
+                tags.mention(a),
+                tags.mention(b),
+                int(edge.act),
+                tags.mention(edge.asserted_by),
+                edge.said_at,
+                edge.source,
+                edge.part,
+                edge.seq,
+                event.recorded_at,
+                tags.audience(event.audience),
+                tags.scope(event.scope),
+                a.is_first_person,
+                b.is_first_person,
+                _flat(edge.spans),
+            )
+
+    def _named(self, mention: Mention, name: str) -> None:
+        """Let an entity be found by its name; the first person by the alias it speaks under."""
+        name = mention.name or name
+        if name:
+            self._mentions.add((self._tags.name(name), self._tags.mention(mention), mention.owner, mention.name))
+
+
+def is_spoken(event: Event) -> bool:
+    """Whether somebody speaks in an event, rather than its document."""
+    return bool(event.author or (event.role is Role.USER and event.scope.user))
+
+
+def place_of(part: str) -> int:
+    """Return the first 8 bytes of a part's sort key as an integer: where in its session an event stands."""
+    return int.from_bytes(part_key(part).encode()[:8].ljust(8, b"\0"), "big")
+
+
+def _of(by_seq: Mapping[int, Event], seq: int) -> Event:
+    event = by_seq.get(seq)
+    if event is None:
+        raise RefoldError("what was folded rests on an event that is not in its batch", entry_id=str(seq))
+    return event
+
+
+def _columns(table: Table) -> Columns:
+    return {name: [] for name in table.schema.names}
+
+
+def _append(columns: Columns, *row: Any) -> None:
+    for column, value in zip(columns.values(), row, strict=True):
+        column.append(value)
+
+
+def _flat(spans: Sequence[Span]) -> list[int]:
+    return [end for span in spans for end in span]
+
+
+def _arrow(table: Table, columns: Columns) -> pa.Table:
+    return pa.table([pa.array(columns[field.name], field.type) for field in table.schema], schema=table.schema)

@@ -1,0 +1,133 @@
+"""Runs: sorted Parquet files of one table, each encrypted whole; the only code that encrypts Parquet.
+
+Parquet modular encryption with AES-256-GCM, footer included. The key of a run is HMAC(state key, T("refold/run/v1") ‖ name) and
+its AAD prefix is the name, which stands nowhere in the file: a run under another name, or a page at another place, does not open.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
+
+from refold import files
+from refold.errors import Corrupt, VerificationIncomplete
+from refold.keys import crypto
+from refold.state.tables import Table
+
+DAMAGED = "the state can be folded again from the log: refold fold --full"
+
+
+def run_name(random: bytes) -> str:
+    """Return the name of a run made of 16 random bytes."""
+    return random.hex()
+
+
+def encrypted(state_key: bytes, name: str, table: Table, rows: Iterable[pa.Table]) -> bytes:
+    """Return the file of a run: the rows, already in the table's order, cut into row groups."""
+    sink = pa.BufferOutputStream()
+    integers = [field.name for field in table.schema if pa.types.is_integer(field.type) and field.name != table.key]
+    texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
+    with pq.ParquetWriter(
+        sink,
+        table.schema,
+        compression="zstd",
+        write_statistics=[table.key],  # in the encrypted footer: which row groups can match
+        use_dictionary=texts,
+        column_encoding={column: "DELTA_BINARY_PACKED" for column in integers if table.schema.field(column).type.bit_width >= 32},
+        store_schema=False,
+        encryption_properties=pe.create_encryption_properties(_key(state_key, name), aad_prefix=name.encode(), store_aad_prefix=False),
+    ) as writer:
+        for batch in rows:
+            writer.write_table(batch, row_group_size=table.group_rows)
+    return sink.getvalue().to_pybytes()
+
+
+class Run:
+    """One run, open for reading. Its footer is decrypted once; row groups are read when something may match."""
+
+    def __init__(self, path: Path, *, state_key: bytes, table: Table) -> None:
+        self.path = path
+        self.table = table
+        with _reading(path):
+            properties = pe.create_decryption_properties(_key(state_key, path.name), aad_prefix=path.name.encode())
+            self._file = pq.ParquetFile(path, decryption_properties=properties)
+            metadata = self._file.metadata
+            ends = [metadata.row_group(group).column(0).statistics for group in range(metadata.num_row_groups)]
+            self._least = _keys([end.min for end in ends], table)
+            self._greatest = _keys([end.max for end in ends], table)
+        self.rows: int = metadata.num_rows
+
+    @property
+    def groups(self) -> int:
+        return len(self._least)
+
+    def groups_for(self, keys: np.ndarray) -> list[int]:
+        """Return the row groups that can hold one of the sorted keys."""
+        if not len(keys) or not self.groups:
+            return []
+        first = np.searchsorted(keys, self._least)
+        after = np.searchsorted(keys, self._greatest, side="right")
+        return np.flatnonzero(first < after).tolist()
+
+    def groups_between(self, low: Any, high: Any) -> list[int]:
+        """Return the row groups that can hold a key in [low, high)."""
+        return [
+            group
+            for group, (least, greatest) in enumerate(zip(self._least.tolist(), self._greatest.tolist(), strict=True))
+            if greatest >= low and least < high
+        ]
+
+    def starts(self) -> list[tuple[Any, int]]:
+        """Return the least key and the number of rows of each row group."""
+        rows = [self._file.metadata.row_group(group).num_rows for group in range(self.groups)]
+        return list(zip(self._least.tolist(), rows, strict=True))
+
+    def read(self, groups: Sequence[int] | None = None, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return row groups (all where None), in order. Raises Corrupt, VerificationIncomplete."""
+        wanted = range(self.groups) if groups is None else groups
+        if not wanted:
+            schema = self.table.schema
+            return (schema if columns is None else pa.schema([schema.field(column) for column in columns])).empty_table()
+        with _reading(self.path):
+            return self._file.read_row_groups(list(wanted), columns=None if columns is None else list(columns), use_threads=len(wanted) > 4)
+
+    def close(self) -> None:
+        self._file.close(force=True)
+
+
+def _key(state_key: bytes, name: str) -> bytes:
+    return crypto.mac(state_key, crypto.label("refold/run/v1") + name.encode())
+
+
+def _keys(values: list[Any], table: Table) -> np.ndarray:
+    is_number = pa.types.is_integer(table.schema.field(table.key).type)
+    keys = np.empty(len(values), np.uint64 if is_number else object)
+    keys[:] = values
+    return keys
+
+
+@contextmanager
+def _reading(path: Path) -> Generator[None]:
+    """Turn what a damaged or missing run raises into one of our errors, which never quotes pyarrow."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, FileNotFoundError) or error.errno is None:
+            raise Corrupt("a run of the state is missing or not what was sealed", path=path, hint=DAMAGED) from None
+        reason = errno.errorcode.get(error.errno, "an unknown error")
+        raise VerificationIncomplete(f"a run of the state could not be read ({reason})", path=path) from None
+    except (pa.ArrowException, ValueError, KeyError, UnicodeDecodeError):
+        raise Corrupt("a run of the state is not what was sealed", path=path, hint=DAMAGED) from None
+
+
+def write(folder: Path, name: str, data: bytes) -> None:
+    """Make a run durable under its name."""
+    files.create(folder / name, data)
