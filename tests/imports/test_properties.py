@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from refold.imports import chatgpt_export, markdown, openai_messages, text
+from refold.imports import chatgpt_export, markdown, openai_messages, records, text
 from refold.imports.reader import File, Malformed, Options, Reader
 from refold.imports.recognise import READERS
 from refold.model import Draft, Source, identity_part
@@ -81,8 +82,8 @@ document_lines = st.lists(marks | starts, max_size=25)
 
 def storable(found: Iterator[Draft | Malformed], path: Path) -> list[Draft]:
     """Check every record, and return the drafts."""
-    records = list(found)
-    for record in records:
+    read = list(found)
+    for record in read:
         if isinstance(record, Malformed):
             assert record.reason
             assert record.place
@@ -92,7 +93,7 @@ def storable(found: Iterator[Draft | Malformed], path: Path) -> list[Draft]:
                 "utf-8"
             )
             assert record.said_at is None or abs(record.said_at) < 2**57
-    return [record for record in records if isinstance(record, Draft)]
+    return [record for record in read if isinstance(record, Draft)]
 
 
 def written(folder: Path, content: bytes) -> File:
@@ -125,6 +126,18 @@ def test_any_tree_is_walked_once_through(tmp_path, conversations):
 
 
 @each_example
+@given(objects=st.lists(st.dictionaries(words, values, max_size=4) | st.lists(values, max_size=3), max_size=5), size=st.integers(1, 80))
+def test_the_objects_of_a_list_are_found_wherever_the_reading_stops(monkeypatch, objects, size):
+    monkeypatch.setattr(records, "CHUNK_BYTES", size)
+    content = json.dumps(objects, indent=size % 3 or None).encode("utf-8")
+    found = list(records.elements(BytesIO(content), "object"))
+    assert [json.dumps(json.loads(record.raw)) for record in found if isinstance(record, records.Record)] == [
+        json.dumps(o) for o in objects
+    ]
+    assert [record.number for record in found if isinstance(record, records.Record)] == list(range(1, len(objects) + 1))
+
+
+@each_example
 @given(parents=st.lists(st.integers(-1, 30), max_size=30))
 def test_every_message_of_a_tree_is_read_under_a_part_of_its_own_or_reported(tmp_path, parents):
     """The parent of node n is any node, also itself or one that does not exist."""
@@ -136,9 +149,9 @@ def test_every_message_of_a_tree_is_read_under_a_part_of_its_own_or_reported(tmp
         for node, parent in enumerate(parents)
     }
     file = written(tmp_path, json.dumps([{"mapping": mapping}]).encode("utf-8"))
-    records = list(chatgpt_export.read(file, Options()))
-    drafts = [record for record in records if isinstance(record, Draft)]
-    lost = [int(record.reason.split()[0]) for record in records if isinstance(record, Malformed)]
+    found = list(chatgpt_export.read(file, Options()))
+    drafts = [record for record in found if isinstance(record, Draft)]
+    lost = [int(record.reason.split()[0]) for record in found if isinstance(record, Malformed)]
     assert len(drafts) + sum(lost) == len(parents)
     assert len({draft.source for draft in drafts}) == len(drafts)
 
@@ -150,12 +163,12 @@ def test_no_line_of_a_document_is_lost(tmp_path, read, lines):
     """Each line gets a word of its own where it may have one; it is in a block, in a heading that blocks cite, or reported."""
     lines = [f"{line}word{number}" if line in STARTS else line for number, line in enumerate(lines)]
     file = written(tmp_path, "\n".join(["start", "", *lines]).encode("utf-8", "surrogatepass"))
-    records = list(read(file, Options()))
-    drafts = storable(iter(records), file.path)
+    found = list(read(file, Options()))
+    drafts = storable(iter(found), file.path)
     assert len({draft.source for draft in drafts}) == len(drafts)
     kept = {word for draft in drafts for word in re.findall(r"word\d+", " ".join([draft.text, *map(str, draft.metadata.values())]))}
     lost = {word for line in lines for word in re.findall(r"word\d+", line)} - kept
-    assert not lost or len(records) > len(drafts)
+    assert not lost or len(found) > len(drafts)
 
 
 @each_example

@@ -18,8 +18,21 @@ CHUNK_BYTES = 1 << 20
 BOM = b"\xef\xbb\xbf"
 TOO_LONG = f"longer than {RECORD_BYTES_MAX >> 20} MiB"
 
-# All that is neither a bracket nor the start of a string that goes on after the buffer. Possessive: it never backtracks.
-_BETWEEN_BRACKETS = re.compile(rb'(?:[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+")*+', re.DOTALL)
+
+def _stretch(depth: int) -> re.Pattern[bytes]:
+    """Return what matches text without brackets outside of strings, or with closed brackets down to a depth.
+
+    It ends at a bracket or at a string that goes on after the buffer. Possessive throughout: it never backtracks.
+    """
+    plain = rb'[^"\[\]{}]++|"(?:[^"\\]++|\\.)*+"'
+    stretch = rb"(?:%b)*+" % plain
+    for _ in range(depth):
+        stretch = rb"(?:%b|[\[{]%b[\]}])*+" % (plain, stretch)
+    return re.compile(stretch, re.DOTALL)
+
+
+_BETWEEN_RECORDS = _stretch(0)
+_WITHIN_A_RECORD = _stretch(3)  # deeper would be tried in vain more often than it saves
 _HALF_OF_A_PAIR = re.compile(rb"\\u[dD][89a-fA-F]")
 
 
@@ -121,10 +134,10 @@ class _Window:
         return record
 
     def brackets(self) -> Iterator[int]:
-        """Yield every bracket that stands in no string."""
+        """Yield every bracket that stands in no string, but for pairs within a record that need no look."""
         while True:
-            plain = _BETWEEN_BRACKETS.match(self._buffer, self.at)
-            end = plain.end() if plain else self.at
+            stretch = (_BETWEEN_RECORDS if self.mark is None else _WITHIN_A_RECORD).match(self._buffer, self.at)
+            end = stretch.end() if stretch else self.at
             if self.mark is None and self._buffer[self.at : end].strip(b" \t\r\n,"):
                 self.stray = True
             self.at = end
