@@ -104,11 +104,19 @@ def test_a_derived_fact_is_as_weak_as_its_weakest_premise():
 
 
 def test_premises_and_support_are_sorted():
-    facts = known(ADA, "kin", "mother", RUTH, day=5), known(RUTH, "kin", "mother", MIA, day=2)
-    fact = next(k.fact for k in derive(ADA, SHIPPED, Facts(*facts)) if k.fact.qualifier == "grandparent")
+    own = load('[rules.x]\nif = ["?a kin ?b", "?b kin ?c", "?c kin ?d", "?d kin ?e"]\nthen = ["?a likes ?e"]')
+    facts = [known(n, "kin", "next", n + 1, day=9 - n) for n in (1, 2, 3, 4)]
+    (fact,) = (k.fact for k in derive(ADA, own, Facts(*facts)))
     assert fact.premises == tuple(sorted(k.fact.fact_id for k in facts))
     assert fact.support == tuple(sorted(support for k in facts for support in k.fact.support))
-    assert (fact.said_at, fact.seq) == (5 * DAY, 5)
+    assert (fact.said_at, fact.seq) == (8 * DAY, 8)
+
+
+def test_of_two_derivations_of_one_length_the_one_of_least_id_is_kept():
+    ways = [(known(1, "kin", "next", n), known(n, "kin", "next", 9)) for n in range(10, 40)]
+    ids = [derive(ADA, load(CHAIN.format(depth=1)), Facts(*way))[0].fact.fact_id for way in ways]
+    (kept,) = derive(ADA, load(CHAIN.format(depth=1)), Facts(*(k for way in ways for k in way)))
+    assert kept.fact.fact_id == min(ids)
 
 
 def test_what_is_stated_is_not_derived_again():

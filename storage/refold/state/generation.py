@@ -53,6 +53,7 @@ class State:
         self._key = store.keyring.state_key
         self.tags = Tags(self._key)
         self._runs: dict[str, list[Run]] = {}
+        self.kept: dict[str, object] = {}  # what readers keep in memory with this generation
         self._labels: Labels | None = None
         self._subjects: frozenset[bytes] | None = None
 
@@ -89,6 +90,7 @@ class State:
             for run in runs:
                 run.close()
         self._runs = {}
+        self.kept.clear()
         self._labels = self._subjects = None
 
     @property
@@ -130,6 +132,12 @@ class State:
         """Return everything stated about some mentions, in no promised order."""
         found = claims.claims(self.lookup("assertions", list(mentions)))
         return found if relation is None else [claim for claim in found if claim.relation == relation]
+
+    def claims_valued(self, mentions: Iterable[int]) -> list[Claim]:
+        """Return everything stated with one of some mentions as its value, in no promised order."""
+        values = set(mentions)
+        about = self.lookup("valued", list(values), ["mention"])["mention"].to_pylist()
+        return [claim for claim in self.claims(set(about)) if claim.value_mention in values]
 
     def all_claims(self) -> list[Claim]:
         """Return every claim, in the order of the table."""

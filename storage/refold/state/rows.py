@@ -34,6 +34,7 @@ class Rows:
         self._columns = {name: _columns(table) for name, table in TABLES.items() if table is not tables.POSTINGS}
         self._labels: dict[int, tuple[int, str]] = {}
         self._mentions: set[tuple[int, int, str, str | None]] = set()
+        self._valued: set[tuple[int, int]] = set()
         self.events = 0
 
     def add(self, events: Sequence[Event], folded: Folded = NOTHING) -> None:
@@ -58,10 +59,11 @@ class Rows:
         """Return the tables of what was added since the last call, each in its order."""
         self.add_rows(tables.LABELS, ((tag, *label) for tag, label in self._labels.items()))
         self.add_rows(tables.MENTIONS, self._mentions)
+        self.add_rows(tables.VALUED, self._valued)
         taken = {name: tables.in_order(TABLES[name], _arrow(TABLES[name], columns)) for name, columns in self._columns.items()}
         taken["postings"] = self._postings.take()
         self._columns = {name: _columns(TABLES[name]) for name in self._columns}
-        self._labels, self._mentions, self.events = {}, set(), 0
+        self._labels, self._mentions, self._valued, self.events = {}, set(), set(), 0
         return taken
 
     def _event(self, event: Event) -> None:
@@ -104,6 +106,7 @@ class Rows:
         self._named(made.entity, made.entity_text)
         if made.value_mention:
             self._named(made.value_mention, made.value)
+            self._valued.add((tags.mention(made.value_mention), tags.mention(made.entity)))
         _append(
             self._columns["assertions"],
             tags.mention(made.entity),

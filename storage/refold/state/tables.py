@@ -123,6 +123,7 @@ EDGES = _table(
 MENTIONS = _table(
     "mentions", {"name_tag": _U64, "mention": _U64, "owner": _TEXT, "name": _TEXT}, "name_tag mention", optional=("name",), is_set=True
 )
+VALUED = _table("valued", {"value_mention": _U64, "mention": _U64}, "value_mention mention", is_set=True)
 LABELS = _table("labels", {"tag": _U64, "what": _U8, "text": _TEXT}, "tag what", is_set=True)
 ALIASES = _table(
     "aliases",
@@ -135,7 +136,7 @@ REJECTIONS = _table("rejections", {"seq": _U64, "relation": _TEXT, "code": _U8},
 POSTINGS = replace(_table("postings", {"term": _U64, "seq": _U64, "x": _U16, "y": _U16}, "term seq"), group_rows=32_768)
 
 TABLES: Mapping[str, Table] = {
-    table.name: table for table in (EVENTS, ASSERTIONS, EDGES, MENTIONS, LABELS, ALIASES, SUBJECTS, SEEN, REJECTIONS, POSTINGS)
+    table.name: table for table in (EVENTS, ASSERTIONS, EDGES, MENTIONS, VALUED, LABELS, ALIASES, SUBJECTS, SEEN, REJECTIONS, POSTINGS)
 }
 
 
