@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from refold import ingest
@@ -27,13 +30,24 @@ from refold.model import (
 from refold.state import recipe
 from refold.state.builder import Builder, Published
 from refold.state.generation import State
-from refold.store import Store
+from refold.store import Store, create
+from refold.store import places as find_places
 
 RELATIONS = bytes(32)
 NOW = 1_750_000_000_000_000
 DAY = 86_400_000_000
 
 Fold = Callable[[Event], Folded]
+
+
+@contextmanager
+def a_store() -> Generator[Store]:
+    """A fresh store, for tests that need one for each example."""
+    ticks = itertools.count(NOW)
+    with TemporaryDirectory() as folder:
+        where = find_places(*(Path(folder) / name for name in ("store", "vault", "root")), env={})
+        with create(where, now=lambda: next(ticks), random=os.urandom) as store:
+            yield store
 
 
 def nothing(event: Event) -> Folded:

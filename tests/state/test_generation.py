@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refold.model import Act, Mention, Scope, SubjectId, View
 from refold.state.generation import Absence, State
 from refold.state.tables import TABLES
-from tests.state.made import add, fold, mentions_each_word, rows, say
+from tests.state.made import a_store, add, fold, mentions_each_word, rows, say
 
 PEOPLE = ("Ada", "Ruth", "Ömer")
 TEXTS = st.sampled_from(["I live in Berlin", "no more Tea now", "Who knows?", "Ruth likes Tea", "nothing", "Ada Ada now"])
@@ -50,16 +50,16 @@ def test_folding_in_pieces_gives_the_rows_of_one_full_fold(store):
     assert rows(state) == rows(fold(store, by=mentions_each_word, flush_events=11).state)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=12), cuts=st.lists(st.integers(1, 12), max_size=3), flush=st.integers(1, 9))
-def test_any_batches_give_the_same_rows(store, texts, cuts, flush):
-    add(store, [say(PEOPLE[at % 3], text, at=str(at)) for at, text in enumerate(texts)])
-    state = None
-    for end in sorted({min(cut, store.log.head.size) for cut in cuts}):
-        if state is None or end > state.size:
+def test_any_batches_give_the_same_rows(texts, cuts, flush):
+    with a_store() as store:
+        add(store, [say(PEOPLE[at % 3], text, at=str(at)) for at, text in enumerate(texts)])
+        state = None
+        for end in sorted({min(cut, store.log.head.size) for cut in cuts}):
             state = fold(store, state, end=end, by=mentions_each_word, batch=2).state
-    state = fold(store, state, by=mentions_each_word).state
-    assert rows(state) == rows(fold(store, by=mentions_each_word, flush_events=flush, batch=flush).state)
+        state = fold(store, state, by=mentions_each_word).state
+        assert rows(state) == rows(fold(store, by=mentions_each_word, flush_events=flush, batch=flush).state)
 
 
 def test_a_lookup_gives_what_reading_everything_and_filtering_gives(store):

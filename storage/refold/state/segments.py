@@ -45,8 +45,8 @@ def between(runs: Sequence[Run], table: Table, low: int, high: int, columns: Seq
 
 def whole(runs: Sequence[Run], table: Table, columns: Sequence[str] | None = None) -> pa.Table:
     """Return all rows of a table in its order, and once each where it is a set."""
-    parts = [run.read(columns=columns if len(runs) == 1 and not table.is_set else None) for run in runs]
-    rows = parts[0] if len(parts) == 1 else tables.in_order(table, _joined(table, parts, None))
+    needed = None if columns is None or table.is_set else list(dict.fromkeys((*table.order, *columns)))
+    rows = _sorted(table, _joined(table, [run.read(columns=needed) for run in runs], needed))
     return rows if columns is None else rows.select(list(columns))
 
 
@@ -83,7 +83,9 @@ def _cuts(runs: Sequence[Run]) -> list[int]:
 
 def _sorted(table: Table, rows: pa.Table) -> pa.Table:
     """Sort the rows of runs that are sorted already, oldest first."""
-    if table.order[1:] != ("seq",):
+    if table.key == "seq":
+        return rows
+    if table.order[1:] != ("seq",) or not pa.types.is_integer(table.schema.field(table.key).type):
         return tables.in_order(table, rows)
     # Older segments hold lower sequence numbers, so a stable sort by the key alone does it, and finds the runs in place.
     return rows.take(pa.array(np.argsort(rows[table.key].to_numpy(), kind="stable")))

@@ -36,6 +36,10 @@ class Labels:
     def __init__(self, rows: pa.Table) -> None:
         self._scopes: dict[int, Scope] = {}
         self._audiences: dict[int, frozenset[str]] = {}
+        self.add(rows)
+
+    def add(self, rows: pa.Table) -> None:
+        """Take in rows of `labels`."""
         for tag, what, text in zip(*(rows[name].to_pylist() for name in ("tag", "what", "text")), strict=True):
             if what == SCOPE:
                 self._scopes[tag] = Scope(*json.loads(text))
@@ -48,9 +52,3 @@ class Labels:
         held = view.labels
         audiences = None if held is None else frozenset(tag for tag, labels in self._audiences.items() if labels <= held)
         return Visible(scopes, audiences, view.as_of_seq, view.as_of_time)
-
-
-def sees(view: View, *, scope: Scope, audience: tuple[str, ...], seq: int, recorded_at: int) -> bool:
-    """Whether a view may see an event of the unfolded tail."""
-    in_time = (view.as_of_seq is None or seq <= view.as_of_seq) and (view.as_of_time is None or recorded_at <= view.as_of_time)
-    return in_time and view.scope.admits(scope) and (view.labels is None or view.labels.issuperset(audience))

@@ -1,0 +1,196 @@
+"""The corpus: what search keeps in memory of every event, folded or not. Numbers only; texts stay in the log.
+
+The folded part is read once per generation. The tail grows with the log: only what is new is taken in, and only its sessions are laid
+out anew, so that what was just said is found at once and the next query pays for it alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from refold.model import Event
+from refold.state.cues import Cue
+from refold.state.generation import State
+from refold.state.places import Layout, laid_out, moved, ordered
+from refold.state.recipe import Recipe
+from refold.state.rows import Rows
+from refold.state.segments import RATIO, newest_to_merge
+from refold.state.visible import Labels
+from refold.state.words import words_of
+
+COLUMNS = ("seq", "recorded_at", "said_at", "scope", "audience", "session", "place", "speaker_name", "words", "cues")
+NUMBERS = {
+    "seq": np.uint64,
+    "recorded_at": np.int64,
+    "said_at": np.int64,
+    "session": np.uint64,
+    "place": np.uint64,
+    "words": np.uint16,
+    "cues": np.uint8,
+}
+NOBODY = -1
+
+
+class Names:
+    """Speakers' names: a code for each, and which of them a word names."""
+
+    def __init__(self) -> None:
+        self.codes: dict[str, int] = {}
+        self.by_word: dict[str, set[int]] = {}
+        self.person: list[tuple[str, ...]] = []  # the words of a name: names that differ in spelling alone are one person
+
+    def code(self, name: str) -> int:
+        known = self.codes.get(name)
+        if known is None:
+            known = self.codes[name] = len(self.codes)
+            words = tuple(words_of(name))
+            self.person.append(words)
+            for word in words:
+                if len(word) > 1 and not word.isdecimal():
+                    self.by_word.setdefault(word, set()).add(known)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What is known of each event, by ordinal. `scope`, `audience` and `speaker` are codes: small numbers that stand for tags and names."""
+
+    seq: np.ndarray
+    recorded_at: np.ndarray
+    said_at: np.ndarray
+    session: np.ndarray
+    place: np.ndarray
+    words: np.ndarray
+    cues: np.ndarray
+    scope: np.ndarray
+    audience: np.ndarray
+    speaker: np.ndarray  # NOBODY where no one speaks
+
+    def __len__(self) -> int:
+        return len(self.seq)
+
+    def joined(self, other: Columns) -> Columns:
+        return Columns(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in Columns.__slots__))
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """Occurrences of one term: ordinals of events, and the impact of their own text (x) and of their other fields (y)."""
+
+    event: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+
+
+class Corpus:
+    """All events of a state and of the tail behind it."""
+
+    def __init__(self, state: State, recipe: Recipe) -> None:
+        self.state = state
+        self.names = Names()
+        self.scopes: dict[int, int] = {}
+        self.audiences: dict[int, int] = {}
+        self.labels = Labels(state.table("labels"))
+        self.folded = self._columns(state.table("events", COLUMNS))
+        self.columns = self.folded
+        self.tail: list[Event] = []
+        self.layout = self._folded_layout = self._lay_out()
+        self._event_of_seq = np.full(state.size, NOBODY, np.int32)
+        self._event_of_seq[self.folded.seq.astype(np.int64)] = np.arange(len(self.folded), dtype=np.int32)
+        self._rows = Rows(state.tags, recipe)
+        self._chunks: list[pa.Table] = []
+
+    def follow(self, tail: Sequence[Event]) -> None:
+        """Take in what the log has behind the state: all of it, in order; what was taken in before is not read again."""
+        known = len(self.tail)
+        if known > len(tail) or any(mine.seq != theirs.seq for mine, theirs in zip(self.tail[-1:], tail[known - 1 : known], strict=False)):
+            self.tail, self._chunks, known = [], [], 0
+            self.columns, self.layout = self.folded, self._folded_layout
+        if known == len(tail):
+            return
+        new = tail[known:]
+        self._rows.add(new)
+        taken = self._rows.take()
+        self.tail.extend(new)
+        self._keep(taken["postings"], {event.seq: at for at, event in enumerate(new, len(self.columns))})
+        self.labels.add(taken["labels"])
+        self.columns = self.columns.joined(self._columns(taken["events"]))
+        self.layout = self._with_tail()
+
+    def tail_hits(self, term: int) -> Hits:
+        """Return the occurrences of a term in the tail."""
+        found = [chunk.slice(*_range(chunk["term"].to_numpy(), term)) for chunk in self._chunks]
+        rows = pa.concat_tables(found) if found else pa.table({name: pa.array([], pa.int64()) for name in ("event", "x", "y")})
+        return Hits(*(rows[name].to_numpy().astype(np.int64) for name in ("event", "x", "y")))
+
+    def events_of(self, seqs: np.ndarray) -> np.ndarray:
+        """Return the ordinals of folded events."""
+        return self._event_of_seq[seqs]
+
+    def parts(self, events: np.ndarray) -> list[str]:
+        """Return the parts of some events. Those of folded ones are read from the state."""
+        folded = len(self.folded)
+        column = self.state.table("events", ["part"])["part"] if (events < folded).any() else None
+        return [column[int(at)].as_py() if column is not None and at < folded else self.tail[int(at) - folded].source.part for at in events]
+
+    def _columns(self, rows: pa.Table) -> Columns:
+        numbers = {name: rows[name].to_numpy().astype(kind, copy=False) for name, kind in NUMBERS.items()}
+        speaker = _codes(rows["speaker_name"], self.names.code)
+        speaker[(numbers["cues"] & Cue.SPOKEN) == 0] = NOBODY
+        return Columns(
+            **numbers,
+            scope=_codes(rows["scope"], lambda tag: self.scopes.setdefault(tag, len(self.scopes))),
+            audience=_codes(rows["audience"], lambda tag: self.audiences.setdefault(tag, len(self.audiences))),
+            speaker=speaker,
+        )
+
+    def _lay_out(self) -> Layout:
+        order = ordered(self.folded.session, self.folded.place, self.parts)
+        self._sessions = self.folded.session[order]  # in order: where a session stands is found by binary search
+        self._order = order
+        return laid_out(order, self._sessions, len(self.folded))
+
+    def _with_tail(self) -> Layout:
+        """Lay out anew the sessions that the tail has events of."""
+        new = np.arange(len(self.folded), len(self.columns))
+        sessions = np.unique(self.columns.session[new])
+        first, after = np.searchsorted(self._sessions, sessions), np.searchsorted(self._sessions, sessions, side="right")
+        old = [self._order[start:end] for start, end in zip(first, after, strict=True) if start < end]
+        members = np.concatenate([*old, new])
+        order = members[ordered(self.columns.session[members], self.columns.place[members], lambda at: self.parts(members[at]))]
+        return moved(self._folded_layout, order, self.columns.session[order], len(self.columns))
+
+    def _keep(self, postings: pa.Table, event_of: dict[int, int]) -> None:
+        """Keep the postings of the tail as a few sorted chunks."""
+        events = [event_of[seq] for seq in postings["seq"].to_pylist()]
+        chunk = pa.table([postings["term"], pa.array(events, pa.int64()), postings["x"], postings["y"]], ["term", "event", "x", "y"])
+        self._chunks.append(chunk)
+        count = newest_to_merge([each.num_rows for each in self._chunks], RATIO)
+        if count:
+            joined = pa.concat_tables(self._chunks[-count:])
+            order = np.argsort(joined["term"].to_numpy(), kind="stable")
+            self._chunks[-count:] = [joined.take(pa.array(order)).combine_chunks()]
+
+
+def _codes(column: pa.ChunkedArray, code: Any) -> np.ndarray:
+    """Return a small number for each value, the same for the same value."""
+    codes = np.empty(len(column), np.int32)
+    at = 0
+    for chunk in column.chunks:
+        encoded = chunk.dictionary_encode()
+        known = np.array([code(value) for value in encoded.dictionary.to_pylist()], np.int32)
+        codes[at : at + len(chunk)] = known[encoded.indices.to_numpy()]
+        at += len(chunk)
+    return codes
+
+
+def _range(column: np.ndarray, value: int) -> tuple[int, int]:
+    """Return the offset and length of a value in a sorted column."""
+    key = np.uint64(value)
+    first = int(np.searchsorted(column, key))
+    return first, int(np.searchsorted(column, key, side="right")) - first

@@ -1,0 +1,304 @@
+"""Search: the events that say most about a query, folded or not, among those that the view may see.
+
+What a view may not see takes no part at all: not in how rare a word is, not in whose names are known, not in what is a neighbour. So
+its results are those of a memory that never held the rest.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from refold.errors import KeyMissing, Usage
+from refold.model import Event, Hit, View
+from refold.state import score
+from refold.state.corpus import NOBODY, Corpus, Hits
+from refold.state.cues import Cue, Dates, asks_when
+from refold.state.generation import State
+from refold.state.places import Layout, laid_out
+from refold.state.recipe import UNIT, Recipe, fixed, shipped
+from refold.state.runs import Run
+from refold.state.score import Matched
+from refold.state.terms import Terms
+from refold.state.words import Stems, words_of
+from refold.times import DAY
+
+if TYPE_CHECKING:
+    from refold.log.log import Log
+
+GROUPS_REMEMBERED_MAX = 96  # row groups of postings: about 32,768 rows and 0.6 MB each
+VIEWS_REMEMBERED_MAX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Hits, and what was left out, in counts of what the view may see."""
+
+    hits: list[Hit]
+    left_out: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The part of a corpus that a view may see."""
+
+    layout: Layout
+    visible: np.ndarray  # by place
+    events: int
+    later: int  # events that come after the time that is asked for
+    speaks: np.ndarray  # by speaker code: whether they speak in it
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query as it is scored."""
+
+    terms: dict[int, int]  # term: its weight in 1/4096
+    persons: frozenset[int]  # speaker codes of the only person named; empty where none or several are
+    dates: Dates
+    when: bool
+    stop_words: int
+
+
+def search(
+    state: State,
+    tail: Sequence[Event],
+    log: Log,
+    view: View,
+    query: str,
+    *,
+    limit: int = 10,
+    explain: bool = False,
+    recipe: Recipe | None = None,
+) -> list[Hit]:
+    """Return the events that say most about a query, best first. `tail` is every event of the log behind the state, in order.
+
+    The view must be one that somebody chose: with an empty scope and no labels it is the operator's, who sees everything.
+    """
+    return find(state, tail, log, view, query, limit=limit, explain=explain, recipe=recipe).hits
+
+
+def find(
+    state: State,
+    tail: Sequence[Event],
+    log: Log,
+    view: View,
+    query: str,
+    *,
+    limit: int = 10,
+    explain: bool = False,
+    recipe: Recipe | None = None,
+) -> Found:
+    """Search, and say what was left out. Raises Usage, Corrupt."""
+    if limit < 1:
+        raise Usage("the limit is below one")
+    searcher = searcher_of(state, recipe or shipped())
+    with searcher.turn:
+        scored, left_out = searcher.score(tail, view, query)
+    hits: list[Hit] = []
+    for one in scored:
+        if len(hits) == limit:
+            break
+        try:
+            event = one.tail if one.tail is not None else log.event(one.seq)
+        except KeyMissing:
+            left_out["unreadable"] += 1
+            continue
+        hits.append(_hit(event, one, explain=explain))
+    left_out["beyond_limit"] = left_out["matched"] - len(hits) - left_out["unreadable"]
+    return Found(hits, left_out)
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """An event with the parts of its score, in 1/4096."""
+
+    seq: int
+    tail: Event | None
+    parts: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        return sum(self.parts.values())
+
+
+def searcher_of(state: State, recipe: Recipe) -> Searcher:
+    """Return what searches a state; it is made once and kept with it."""
+    kept = state.kept.get("search")
+    if not isinstance(kept, Searcher) or kept.recipe is not recipe:
+        kept = state.kept["search"] = Searcher(state, recipe)
+    return kept
+
+
+class Searcher:
+    """The corpus of one state in memory, with the postings and views that were used last."""
+
+    def __init__(self, state: State, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self.turn = threading.RLock()
+        self._state = state
+        self._corpus = Corpus(state, recipe)
+        self._stems = Stems(recipe.index.stop)
+        self._terms = Terms(state.tags, self._stems)
+        self._groups: OrderedDict[tuple[int, int], tuple[np.ndarray, ...]] = OrderedDict()
+        self._views: OrderedDict[tuple[View, int], Seen] = OrderedDict()
+
+    def score(self, tail: Sequence[Event], view: View, query: str) -> tuple[list[Scored], dict[str, int]]:
+        """Return the candidates of a query, best first, and counts of what was left out."""
+        self._corpus.follow(tail)
+        seen = self._seen(view)
+        asked = self._asked(query, seen)
+        matched, unknown = self._matched(asked, seen)
+        total = score.sums(matched, self.recipe.query, seen.layout.size) if matched else np.zeros(seen.layout.size, np.int64)
+        at = np.flatnonzero((total > 0) & seen.visible)
+        events = seen.layout.event_at[at]
+        kept = score.best(total[at], self._corpus.columns.seq[events], self.recipe.query.candidates)
+        scored = self._with_cues(at[kept], total[at[kept]], matched, asked, seen)
+        left_out = {"matched": len(at), "stop_words": asked.stop_words, "unknown_words": unknown, "later": seen.later, "unreadable": 0}
+        return scored, left_out
+
+    def _seen(self, view: View) -> Seen:
+        """Return what a view may see, remembered until the tail grows."""
+        key = (view, len(self._corpus.columns))
+        seen = self._views.get(key)
+        if seen is None:
+            seen = self._views[key] = self._see(view)
+            while len(self._views) > VIEWS_REMEMBERED_MAX:
+                self._views.popitem(last=False)
+        self._views.move_to_end(key)
+        return seen
+
+    def _see(self, view: View) -> Seen:
+        corpus, columns, layout = self._corpus, self._corpus.columns, self._corpus.layout
+        allowed = corpus.labels.visible(view)
+        visible = _among(corpus.scopes, allowed.scopes)[columns.scope] & _among(corpus.audiences, allowed.audiences)[columns.audience]
+        events = int(np.count_nonzero(visible))
+        if view.as_of_seq is not None or view.as_of_time is not None:
+            in_time = np.ones(len(columns), bool)
+            if view.as_of_seq is not None:
+                in_time &= columns.seq <= view.as_of_seq
+            if view.as_of_time is not None:
+                in_time &= columns.recorded_at <= view.as_of_time
+            order = layout.event_at[layout.event_at != NOBODY]
+            order = order[in_time[order]]
+            layout = laid_out(order, columns.session[order], len(columns))
+            visible &= in_time
+        by_place = np.zeros(layout.size, bool)
+        by_place[layout.place_of[visible]] = True
+        speakers = columns.speaker[visible]
+        speaks = np.bincount(speakers[speakers != NOBODY], minlength=len(corpus.names.person)) > 0
+        remaining = int(np.count_nonzero(visible))
+        return Seen(layout, by_place, remaining, events - remaining, speaks)
+
+    def _asked(self, query: str, seen: Seen) -> Asked:
+        words, names, person = words_of(query), self._corpus.names, self._corpus.names.person
+        kept = [word for word in words if self._stems.of(word) is not None]
+        speakers = {word: [code for code in names.by_word.get(word, ()) if seen.speaks[code]] for word in kept}
+        named = {person[code] for codes in speakers.values() for code in codes}
+        persons = frozenset(code for codes in speakers.values() for code in codes) if len(named) == 1 else frozenset()
+        weights: dict[int, int] = {}
+        for word in kept:
+            [term] = self._terms.of([word])
+            weight = fixed(self.recipe.query.names) if speakers[word] else UNIT
+            weights[term] = min(weight, weights.get(term, UNIT))
+        return Asked(weights, persons, Dates(query), asks_when(query), len(words) - len(kept))
+
+    def _matched(self, asked: Asked, seen: Seen) -> tuple[list[Matched], int]:
+        """Return where the terms of a query occur among what may be seen, and how many of them occur nowhere."""
+        matched: list[Matched] = []
+        for term, weight in asked.terms.items():
+            hits = self._hits(term)
+            place = seen.layout.place_of[hits.event]
+            shown = seen.visible[place]
+            place, x, y = place[shown], hits.x[shown], hits.y[shown]
+            if len(place):
+                rarity = score.idf(seen.events, int(np.count_nonzero(x))) * weight // UNIT
+                matched.append(Matched(rarity, place, x, y))
+        return matched, len(asked.terms) - len(matched)
+
+    def _hits(self, term: int) -> Hits:
+        """Return all occurrences of a term, reading only row groups that can hold it."""
+        key = np.array([term], np.uint64)
+        runs = self._state.runs("postings")
+        found = [_slice(self._group(number, run, group), key[0]) for number, run in enumerate(runs) for group in run.groups_for(key)]
+        tail = self._corpus.tail_hits(term)
+        if not found:
+            return tail
+        seqs, x, y = (np.concatenate(column) for column in zip(*found, strict=True))
+        events = np.concatenate([self._corpus.events_of(seqs), tail.event])
+        return Hits(events, np.concatenate([x, tail.x]), np.concatenate([y, tail.y]))
+
+    def _group(self, number: int, run: Run, group: int) -> tuple[np.ndarray, ...]:
+        known = self._groups.get((number, group))
+        if known is None:
+            rows = run.read([group])
+            columns = (rows["term"], rows["seq"], rows["x"], rows["y"])
+            known = self._groups[number, group] = tuple(column.to_numpy() for column in columns)
+            if len(self._groups) > GROUPS_REMEMBERED_MAX:
+                self._groups.popitem(last=False)
+        self._groups.move_to_end((number, group))
+        return known
+
+    def _with_cues(self, at: np.ndarray, total: np.ndarray, matched: list[Matched], asked: Asked, seen: Seen) -> list[Scored]:
+        """Return candidates with their context and cues, best first, by (score, seq)."""
+        query, columns, folded = self.recipe.query, self._corpus.columns, len(self._corpus.folded)
+        coverage = score.coverages(total, matched, query.saturation) * fixed(query.coverage) // UNIT
+        context = score.context_coverages(matched, query.context, at, seen.layout.size) * fixed(query.context.weight) // UNIT
+        scored: list[Scored] = []
+        for row, (place, event) in enumerate(zip(at.tolist(), seen.layout.event_at[at].tolist(), strict=True)):
+            parts = {"coverage": int(coverage[row]), "context": int(context[row])}
+            parts |= self._cues(event, asked, first=bool(seen.layout.event_at[place - 1] == NOBODY))
+            scored.append(Scored(int(columns.seq[event]), self._corpus.tail[event - folded] if event >= folded else None, parts))
+        return sorted(scored, key=lambda one: (-one.total, one.seq))
+
+    def _cues(self, event: int, asked: Asked, *, first: bool) -> dict[str, int]:
+        weights, columns = self.recipe.query.cues, self._corpus.columns
+        shows = int(columns.cues[event])
+        parts = {"length": fixed(weights.length * (math.log1p(int(columns.words[event])) - weights.length_centre))}
+        if int(columns.speaker[event]) in asked.persons:
+            parts["speaker"] = fixed(weights.speaker)
+        if asked.when and shows & Cue.TIME:
+            parts["when"] = fixed(weights.when)
+        if shows & Cue.ASKS:
+            parts["question"] = fixed(weights.question)
+        if first:
+            parts["first"] = fixed(weights.first)
+        distance = asked.dates.distance(int(columns.said_at[event])) if asked.dates else None
+        if distance is not None and distance < weights.days * DAY:
+            parts["date"] = fixed(weights.date * (1 - distance / (weights.days * DAY)))
+        return parts
+
+
+def _among(codes: dict[int, int], allowed: frozenset[int] | None) -> np.ndarray:
+    """Return, for each code, whether its tag is allowed."""
+    if allowed is None:
+        return np.ones(len(codes), bool)
+    table = np.zeros(len(codes), bool)
+    table[[codes[tag] for tag in allowed if tag in codes]] = True
+    return table
+
+
+def _slice(group: tuple[np.ndarray, ...], term: np.uint64) -> tuple[np.ndarray, ...]:
+    terms, seqs, x, y = group
+    first, after = np.searchsorted(terms, term), np.searchsorted(terms, term, side="right")
+    return seqs[first:after].astype(np.int64), x[first:after].astype(np.int64), y[first:after].astype(np.int64)
+
+
+def _hit(event: Event, scored: Scored, *, explain: bool) -> Hit:
+    return Hit(
+        event_id=event.event_id,
+        seq=event.seq,
+        text=event.text,
+        source=str(event.source),
+        said_at=event.said_at,
+        speaker=event.speaker_name,
+        score=scored.total / UNIT,
+        folded=scored.tail is None,
+        explain={name: part / UNIT for name, part in scored.parts.items()} if explain else {},
+    )

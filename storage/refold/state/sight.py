@@ -1,0 +1,78 @@
+"""Sight: what one view sees of a state. Claims and alias statements are filtered first, then decided; each is looked up once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from refold.fold.entities import Component, Edge, components_of
+from refold.fold.merge import Decided, Policy, Stance, decide, in_effect, stances
+from refold.fold.relations import Relations
+from refold.model import Claim, View
+from refold.state.generation import State
+
+
+class Sight:
+    """The claims, entities and decisions of one view. It lives as long as one question."""
+
+    def __init__(self, state: State, view: View, relations: Relations) -> None:
+        self.state = state
+        self.view = view
+        self.visible = state.visible(view)
+        self.policy_of: Callable[[str], Policy] = relations.policy
+        self._components: dict[int, Component] = {}
+        self._decided: dict[int, list[Decided]] = {}
+
+    def sees(self, said: Claim | Edge) -> bool:
+        """Whether the view admits a statement."""
+        return self.visible.sees(said.scope, said.audience, seq=said.seq, recorded_at=said.recorded_at)
+
+    def edges_of(self, mentions: Sequence[int]) -> list[Edge]:
+        """Return the alias statements about some mentions that the view admits."""
+        return [edge for edge in self.state.edges_of(mentions) if self.sees(edge)]
+
+    def components(self, mentions: Iterable[int]) -> list[Component]:
+        """Return the entities that some mentions belong to, each once."""
+        wanted = {mention for mention in mentions if mention}
+        if missing := wanted - self._components.keys():
+            self._components |= components_of(missing, self.edges_of)
+        return sorted({self._components[mention] for mention in wanted}, key=lambda component: component.mentions)
+
+    def component_of(self, mention: int) -> int:
+        """Return the mention that stands for the entity of a mention."""
+        if mention not in self._components:
+            self.components([mention])
+        return self._components[mention].entity if mention else 0
+
+    def mentions_of(self, entity: int) -> tuple[int, ...]:
+        """Return all mentions of an entity."""
+        (component,) = self.components([entity])
+        return component.mentions
+
+    def decided(self, entity: int) -> list[Decided]:
+        """Return all claims about an entity, decided."""
+        if entity not in self._decided:
+            self._decide([entity])
+        return self._decided[entity]
+
+    def decided_each(self, entities: Sequence[int]) -> list[list[Decided]]:
+        """Return all claims about each of some entities, decided; read at once."""
+        self._decide([entity for entity in entities if entity not in self._decided])
+        return [self._decided[entity] for entity in entities]
+
+    def stances(self, entity: int) -> list[Stance]:
+        """Return what is shown of an entity: one stance per value and fate."""
+        return stances(self.decided(entity), self.policy_of, self.component_of)
+
+    def claims(self, mentions: Iterable[int]) -> list[Claim]:
+        """Return the claims about some mentions that the view admits, at the time that it asks about."""
+        seen = [claim for claim in self.state.claims(mentions) if self.sees(claim)]
+        return seen if self.view.valid_at is None else in_effect(seen, self.view.valid_at, self.policy_of)
+
+    def _decide(self, entities: Sequence[int]) -> None:
+        of = {mention: entity for entity in entities for mention in self.mentions_of(entity)}
+        about: dict[int, list[Claim]] = {entity: [] for entity in entities}
+        for claim in self.claims(of):
+            about[of[claim.mention]].append(claim)
+        self.components(m for claims in about.values() for claim in claims for m in (claim.value_mention, claim.asserted_by))
+        for entity, claims in about.items():
+            self._decided[entity] = decide(claims, self.policy_of, self.component_of)

@@ -1,0 +1,131 @@
+"""Search as a plain program over a list of events: slow, and nothing is shared with the real one but words, cues and the recipe."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+
+from refold.model import Event, part_key
+from refold.state.cues import Cue, Dates, asks_when, cues_of, date_words
+from refold.state.postings import caption_words
+from refold.state.recipe import Recipe, fixed
+from refold.state.rows import is_spoken
+from refold.state.words import Stems, words_of
+from refold.times import DAY
+
+UNIT = 4096
+
+
+def ranking(events: Sequence[Event], query: str, recipe: Recipe) -> list[tuple[int, int]]:
+    """Return (seq, score in 1/4096) of every event that matches, best first. The events are those that the view may see."""
+    stems = Stems(recipe.index.stop)
+
+    def kept(words):
+        return [stem for word in words if (stem := stems.of(word)) is not None]
+
+    sessions = defaultdict(list)
+    for event in events:
+        sessions[event.scope, event.audience, event.source.document].append(event)
+    near = {}
+    for session in sessions.values():
+        session.sort(key=lambda event: (part_key(event.source.part), event.seq))
+        for at, event in enumerate(session):
+            near[event.seq] = [session[at + step] if 0 <= at + step < len(session) else None for step in (-1, -2, 1, 2)]
+
+    own = {event.seq: _impacts(kept(words_of(event.text)), recipe.index.fields.text, recipe, floor=1) for event in events}
+    other = {event.seq: _others(event, kept, recipe) for event in events}
+
+    words = [word for word in words_of(query) if stems.of(word) is not None]
+    speakers = {event.seq: tuple(words_of(event.speaker_name)) if is_spoken(event) else None for event in events}
+    persons = {person for person in speakers.values() if person}
+    named = {person for person in persons if any(word in person and len(word) > 1 and not word.isdecimal() for word in words)}
+    weight = {}
+    for word in words:
+        is_name = len(word) > 1 and not word.isdecimal() and any(word in person for person in persons)
+        stem = stems.of(word)
+        weight[stem] = min(weight.get(stem, UNIT), fixed(recipe.query.names) if is_name else UNIT)
+    idf = {}
+    for stem, factor in weight.items():
+        if any(stem in own[event.seq] or stem in other[event.seq] for event in events):
+            df = sum(stem in own[event.seq] for event in events)
+            idf[stem] = fixed(math.log1p((len(events) - df + 0.5) / (df + 0.5))) * factor // UNIT
+
+    scores = []
+    for event in events:
+        total = sum(rarity * _impact(_tf(stem, event, own, other, near, recipe), recipe.query.saturation) for stem, rarity in idf.items())
+        if total > 0:
+            scores.append((event, total))
+    scores.sort(key=lambda one: (-one[1], one[0].seq))
+    result = []
+    for event, total in scores[: recipe.query.candidates]:
+        score = _coverage(total, idf, recipe.query.saturation) * fixed(recipe.query.coverage) // UNIT
+        score += _context(event, idf, own, near, recipe)
+        score += _cues(event, query, named, speakers[event.seq], near[event.seq][0] is None, recipe)
+        result.append((event.seq, score))
+    return sorted(result, key=lambda one: (-one[1], one[0]))
+
+
+def _impacts(stems, field, recipe, *, floor=0):
+    b = recipe.index.b
+    scale = UNIT * field.weight / (1.0 - b + b * (len(stems) / field.average))
+    return {stem: min(max(math.floor(count * scale + 0.5), floor), 0xFFFF) for stem, count in Counter(stems).items()}
+
+
+def _others(event, kept, recipe):
+    fields = recipe.index.fields
+    speaker = words_of(event.speaker_name) if is_spoken(event) else []
+    total = Counter()
+    for words, field in (
+        (caption_words(event), fields.caption),
+        (speaker, fields.speaker),
+        (date_words(event.said_at).split(), fields.date),
+    ):
+        total.update(_impacts(kept(words), field, recipe))
+    return {stem: min(value, 0xFFFF) for stem, value in total.items()}
+
+
+def _tf(stem, event, own, other, near, recipe):
+    weights = recipe.query.neighbours
+    tf = own[event.seq].get(stem, 0) + other[event.seq].get(stem, 0)
+    for neighbour, weight in zip(
+        near[event.seq], (weights.previous, weights.second_previous, weights.next, weights.second_next), strict=True
+    ):
+        if neighbour is not None:
+            tf += own[neighbour.seq].get(stem, 0) * fixed(weight) // UNIT
+    return min(tf, 0xFFFF)
+
+
+def _impact(tf, saturation):
+    return (UNIT + fixed(saturation)) * tf // (fixed(saturation) + tf)
+
+
+def _coverage(total, idf, saturation):
+    return 10 * UNIT * total // ((UNIT + fixed(saturation)) * sum(idf.values()))
+
+
+def _context(event, idf, own, near, recipe):
+    context = recipe.query.context
+    total = 0
+    for stem, rarity in idf.items():
+        tf = 0
+        for neighbour, weight in zip(near[event.seq], (context.previous, context.second_previous), strict=False):
+            if neighbour is not None:
+                tf += own[neighbour.seq].get(stem, 0) * fixed(weight) // UNIT
+        total += rarity * _impact(min(tf, 0xFFFF), context.saturation)
+    return _coverage(total, idf, context.saturation) * fixed(context.weight) // UNIT
+
+
+def _cues(event, query, named, speaker, first, recipe):
+    weights = recipe.query.cues
+    words = words_of(event.text)
+    shows = cues_of(event.text, words, spoken=True)
+    score = fixed(weights.length * (math.log1p(min(len(words), 0xFFFF)) - weights.length_centre))
+    score += fixed(weights.speaker) if len(named) == 1 and speaker in named else 0
+    score += fixed(weights.when) if asks_when(query) and shows & Cue.TIME else 0
+    score += fixed(weights.question) if shows & Cue.ASKS else 0
+    score += fixed(weights.first) if first else 0
+    distance = Dates(query).distance(event.said_at)
+    if distance is not None and distance < weights.days * DAY:
+        score += fixed(weights.date * (1 - distance / (weights.days * DAY)))
+    return score
