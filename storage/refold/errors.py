@@ -142,3 +142,14 @@ class VerificationIncomplete(RefoldError):
     exit_code = 17
     exit_class = "incomplete"
     code = "RF-VERIFY-001"
+
+
+def fault(error: BaseException) -> str:
+    """Describe an error that is not ours to raise by its type and the place in our code: never by its words, which may quote content."""
+    where, trace = "", error.__traceback__
+    while trace is not None:
+        module = str(trace.tb_frame.f_globals.get("__name__", ""))
+        if module.split(".")[0] in ("refold", "flows"):
+            where = f" in {module}, line {trace.tb_lineno}"
+        trace = trace.tb_next
+    return type(error).__name__ + where

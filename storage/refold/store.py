@@ -21,6 +21,7 @@ from refold.log.head import Place, newest
 from refold.log.log import Log
 
 FORMAT = "refold.store/1"
+DEMO = "refold-demo"  # a file that marks the folder of a demo, which holds all three places
 UNFINISHED = ".init"
 FOLDERS = ("log/commits", "log/parts", "calls/commits", "calls/parts", "state", "checkpoints", "receipts")
 
@@ -69,6 +70,8 @@ def places(
 ) -> Places:
     """Find the three places: as given, else from REFOLD_STORE, REFOLD_VAULT, REFOLD_ROOT, else `./memory` and the user's folders."""
     where = Path(store or env.get("REFOLD_STORE") or "memory").absolute()
+    if (where / DEMO).is_file():
+        where, vault, root = where / "store", vault or where / "vault", root or where / "root"
     origin = _origin(where) or _unfinished(where) or random(16).hex()
     vault = vault or env.get("REFOLD_VAULT") or platformdirs.user_state_path("refold") / origin
     root = root or env.get("REFOLD_ROOT") or platformdirs.user_config_path("refold") / origin

@@ -1,1 +1,85 @@
-def main() -> None: ...
+"""The command line: `refold COMMAND ...`. This is the one edge where errors become an envelope and an exit code."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from collections.abc import Sequence
+
+from refold.cli import arguments, catalogue
+from refold.cli.envelope import Finding, Outcome, failure, say, unexpected
+from refold.errors import RefoldError, Usage
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit code."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    os.umask(0o077)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        command, outcome = attempt(given)
+        if not outcome.said:
+            say(command, outcome, "json" if arguments.wants_json(given) else "text")
+        return outcome.exit_code
+    except KeyboardInterrupt:
+        return catalogue.INTERRUPTED
+    except BrokenPipeError:
+        return _nobody_reads()
+    except OSError as error:
+        return _cannot_print(error)
+
+
+def attempt(given: Sequence[str]) -> tuple[str | None, Outcome]:
+    """Run one command line and return the command's name and its outcome, whatever happens."""
+    name = None
+    try:
+        entry, rest = arguments.choose(given)
+        if entry is None:
+            return None, _without_command(rest)
+        name = entry.name
+        return name, _run(entry, rest)
+    except arguments.HelpWanted as wanted:
+        return name, Outcome(data={"help": str(wanted)}, lines=str(wanted).split("\n"))
+    except RefoldError as error:
+        return name, failure(error)
+    except KeyboardInterrupt:
+        finding = Finding("RF-INTERRUPTED-001", "error", "interrupted; what was acknowledged stays, and the command can be run again")
+        return name, Outcome(findings=(finding,), exit_code=catalogue.INTERRUPTED, exit_class="interrupted")
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        return name, unexpected(error)
+
+
+def _run(entry: catalogue.Entry, rest: Sequence[str]) -> Outcome:
+    from importlib import import_module
+
+    command = import_module(f"refold.cli.{entry.module}").RUNS[entry.name]
+    given = arguments.parser(entry, command.configure).parse(rest)
+    arguments.fill_from_stdin(given)
+    return command.run(given)
+
+
+def _without_command(options: Sequence[str]) -> Outcome:
+    from refold.cli import help as topics
+
+    if "--version" in options:
+        return topics.version()
+    if "--help" in options or "-h" in options:
+        return topics.overview()
+    raise Usage("no command is given", hint="refold --help")
+
+
+def _nobody_reads() -> int:
+    # The interpreter flushes stdout once more when it ends; it must find something that takes the bytes.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return catalogue.PIPE_CLOSED
+
+
+def _cannot_print(error: OSError) -> int:
+    print(f"refold: the output could not be written: {os.strerror(error.errno or 0)}", file=sys.stderr)
+    _nobody_reads()
+    return 1

@@ -1,0 +1,158 @@
+"""The nightly flow: plan, fold in batches, publish, compact the log.
+
+Prefect starts it on time and shows what it does; it holds nothing that matters. The store is found through REFOLD_STORE, REFOLD_VAULT
+and REFOLD_ROOT, because a path can contain a name; the parameters are the log's random origin and a switch. Nothing is seen by anybody
+before it is published as a whole, so a run that was killed is simply run again. A failure is a code and a place: Prefect stores
+parameters, results, logs and exception texts, and none of them says anything about anybody.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+from uuid import UUID
+
+from prefect import flow, task
+from prefect.artifacts import create_markdown_artifact, create_progress_artifact, create_table_artifact, update_progress_artifact
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State as RunState
+from prefect.exceptions import FailedRun
+from prefect.logging import get_run_logger
+from prefect.states import Failed
+
+from refold import folding, recipes
+from refold.errors import RefoldError, Usage, fault
+from refold.folding import BatchDone, Fold, FoldReport
+from refold.state.builder import Moved
+from refold.state.generation import State
+from refold.store import Store, open_store, places
+
+T = TypeVar("T")
+Counts = dict[str, int]
+UNSTORED: dict[str, Any] = {"persist_result": False, "retries": 0, "log_prints": False}
+
+
+def clock() -> int:
+    """Return the time in µs since 1970 UTC."""
+    return time.time_ns() // 1_000
+
+
+@flow(name="nightly", description="Fold what is new in the log, publish it, compact the log.", validate_parameters=True, **UNSTORED)
+def nightly(origin: str, full: bool = False) -> Counts:
+    """Fold the store that the environment names; it must be the one of that origin. Ends Completed with counts, or Failed with a code."""
+    return coded(lambda: night(origin, full=full))
+
+
+def night(origin: str, *, full: bool) -> Counts:
+    """Carry out the steps of one night."""
+    with open_store(places()) as store:
+        if store.origin != origin:
+            raise Usage("the store that the environment names has another origin")
+        work = plan(store, full)
+        bar = cast("UUID", create_progress_artifact(0.0, key="fold-progress", description="entries folded"))
+        for first, end in work.plan.batches:
+            fold_batch(work, first, end)
+            update_progress_artifact(bar, 100.0 * (end - work.plan.first) / work.plan.entries)
+        update_progress_artifact(bar, 100.0)
+        report = publish(work) or catch_up(store, full)
+        counts = totals(report, compacted=compact(store))
+        receipt(work, counts)
+        return counts
+
+
+@task(name="plan", cache_policy=NO_CACHE, **UNSTORED)
+def plan(store: Store, full: bool) -> Fold:
+    """Decide what has to be folded."""
+
+    def planned() -> Fold:
+        work = Fold(store, State.open(store), relations=recipes.relations(), recipe=recipes.search(), full=full)
+        get_run_logger().info("%d entries in %d batches: %s", work.plan.entries, len(work.plan.batches), work.plan.reason.value)
+        return work
+
+    return coded(planned)
+
+
+@task(name="fold", cache_policy=NO_CACHE, **UNSTORED)
+def fold_batch(work: Fold, first: int, end: int) -> BatchDone:
+    """Fold one batch of entries."""
+    return coded(lambda: work.batch(first, end))
+
+
+@task(name="publish", cache_policy=NO_CACHE, **UNSTORED)
+def publish(work: Fold) -> FoldReport | None:
+    """Make what was folded the current generation; None where another fold published first."""
+
+    def published() -> FoldReport | None:
+        try:
+            return work.report(work.publish(now=clock), compacted_parts=0)
+        except Moved:
+            return None
+
+    return coded(published)
+
+
+@task(name="catch-up", cache_policy=NO_CACHE, **UNSTORED)
+def catch_up(store: Store, full: bool) -> FoldReport:
+    """Fold what is left after another fold published first."""
+    get_run_logger().info("another fold published first: folding what it left")
+    relations, recipe = recipes.relations(), recipes.search()
+    return coded(lambda: folding.fold(store, State.open(store), relations=relations, recipe=recipe, full=full, now=clock))
+
+
+@task(name="compact", cache_policy=NO_CACHE, **UNSTORED)
+def compact(store: Store) -> int:
+    """Merge small parts of the log."""
+    return coded(lambda: folding.compact_log(store, now=clock))
+
+
+def coded(work: Callable[[], T]) -> T:
+    """Do the work. An error becomes a failed state, which Prefect takes for the result of the task or flow: no exception reaches it."""
+    try:
+        return work()
+    except FailedRun as failed:  # a task has failed, and said so in this form
+        message = str(failed)
+    except RefoldError as error:
+        message = f"{error.code} {error.exit_class}"
+    except Exception as error:
+        message = f"{RefoldError.code} {fault(error)}"
+    state: Any = Failed(message=message)
+    return state
+
+
+def totals(report: FoldReport, *, compacted: int) -> Counts:
+    """Return the counts of a night."""
+    return {
+        "generation": report.generation,
+        "size": report.size,
+        "events": report.events,
+        "assertions": report.assertions,
+        "edges": report.edges,
+        "rejected": report.rejected,
+        "dark": report.dark,
+        "merged_rows": report.merged_rows,
+        "compacted_parts": report.compacted_parts + compacted,
+    }
+
+
+def receipt(work: Fold, counts: Counts) -> None:
+    """Record what each batch gave, and the sum."""
+    fields = ("first", "end", "events", "context_events", "assertions", "edges", "rejected", "dark")
+    create_table_artifact([{name: getattr(done, name) for name in fields} for done in work.done], key="fold-receipt", description="batches")
+    lines = [f"| {name.replace('_', ' ')} | {count:,} |" for name, count in counts.items()]
+    heading = f"Origin `{work.store.origin}`: {work.plan.reason.value}"
+    create_markdown_artifact("\n".join([heading, "", "| | |", "|---|---:|", *lines]), key="nightly-summary")
+
+
+def main() -> int:
+    """Run the flow once and print how it ended, as one JSON object."""
+    ended = cast("Callable[..., RunState[Counts]]", nightly)(places().origin, return_state=True)
+    done = ended.is_completed()
+    print(json.dumps({"state": ended.name, "message": ended.message, "counts": ended.result() if done else None}))
+    return 0 if done else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""search, context, facts, why, sql: the commands that answer."""
+
+from __future__ import annotations
+
+import math
+import re
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+
+from refold import disclaimers, times
+from refold.cli import arguments, shown
+from refold.cli.command import FORMAT_VERSION, Command, opened
+from refold.cli.envelope import Outcome
+from refold.cli.visible import plural, table, visible
+
+
+def _when_or_seq(text: str) -> int | str:
+    """Read a sequence number or a time; the time stays text, checked."""
+    if re.fullmatch(r"(19|2\d)\d\d", text):
+        raise ArgumentTypeError("could be a year or a sequence number: write 2024-01 for the year, 02024 for the number")
+    if re.fullmatch(r"[0-9]{1,18}", text):
+        return int(text)
+    times.parse(text, what="--as-of")
+    return text
+
+
+def _when(text: str) -> str:
+    times.parse(text, what="--valid-at")
+    return text
+
+
+def _ask(command: ArgumentParser) -> None:
+    command.add_argument("query", nargs="+", metavar="QUERY", help="words; `-` reads standard input")
+    arguments.add_scope(command)
+
+
+def _query(given: Namespace) -> str:
+    return given.query if isinstance(given.query, str) else " ".join(given.query)
+
+
+def _configure_search(command: ArgumentParser) -> None:
+    _ask(command)
+    arguments.add_limit(command, 10)
+    command.add_argument("--explain", action="store_true", help="say what each score is made of")
+
+
+def _search(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        hits = memory.search(_query(given), **arguments.scope(given), limit=given.limit, explain=given.explain)
+    lines = shown.hit_table(hits) or ["nothing found"]
+    return Outcome(
+        {"results": [shown.hit_data(hit) for hit in hits]},
+        lines + (["", *shown.explained(hits)] if given.explain else []),
+        format_version=FORMAT_VERSION,
+    )
+
+
+def _configure_context(command: ArgumentParser) -> None:
+    _ask(command)
+    command.add_argument("--tokens", type=arguments.count(1, 1_000_000), default=300, metavar="N", help="the budget; 300 by default")
+
+
+def _context(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        found = memory.context(_query(given), **arguments.scope(given), tokens=given.tokens)
+    data = {"text": found.text, "tokens": found.tokens, "citations": list(found.citations)}
+    return Outcome(data, [visible(line) for line in found.text.split("\n")], format_version=FORMAT_VERSION)
+
+
+def _configure_facts(command: ArgumentParser) -> None:
+    command.add_argument("entity", nargs="?", metavar="ENTITY", help="facts about this person or thing only")
+    command.add_argument("--relation", metavar="NAME", help="facts of this relation only")
+    arguments.add_scope(command)
+    command.add_argument("--as-of", type=_when_or_seq, metavar="SEQ|TIME", help="as if nothing had been recorded after it")
+    command.add_argument("--valid-at", type=_when, metavar="TIME", help="only what claims to hold then")
+    command.add_argument("--history", action="store_true", help="also what held before, with what closed it")
+    command.add_argument("--all", action="store_true", help="also what never held: denials, plans, hearsay")
+    arguments.add_limit(command, None)
+
+
+def _facts(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        facts = memory.facts(
+            **arguments.scope(given),
+            entity=given.entity,
+            relation=given.relation,
+            as_of=given.as_of,
+            valid_at=given.valid_at,
+            history=given.history,
+            all=given.all,
+            limit=given.limit,
+        )
+    lines = shown.fact_table(facts, standing=given.history or given.all) or ["no facts"]
+    data = {"facts": [shown.fact_data(fact) for fact in facts]}
+    return Outcome(data, [*lines, "", plural(len(facts), "fact")], disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
+
+
+def _configure_sql(command: ArgumentParser) -> None:
+    command.add_argument("query", metavar="QUERY", help="one statement that reads; `-` reads standard input")
+    arguments.add_limit(command, None)
+
+
+def _sql(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        found = memory.sql(given.query)
+    rows = [[_plain(cell) for cell in row.values()] for row in found.slice(0, given.limit).to_pylist()]
+    cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
+    lines = [*table(cells, head=found.column_names), "", plural(found.num_rows, "row")]
+    return Outcome({"columns": found.column_names, "rows": rows, "total": found.num_rows}, lines, format_version=FORMAT_VERSION)
+
+
+def _plain(cell: object) -> object:
+    """Return a cell as JSON can hold it."""
+    if isinstance(cell, bytes):
+        return cell.hex()
+    if isinstance(cell, float):
+        return cell if math.isfinite(cell) else str(cell)
+    if isinstance(cell, list | tuple):
+        return [_plain(each) for each in cell]
+    if isinstance(cell, dict):
+        return {str(name): _plain(each) for name, each in cell.items()}
+    return cell if cell is None or isinstance(cell, bool | int | str) else str(cell)
+
+
+RUNS = {
+    "search": Command(_configure_search, _search),
+    "context": Command(_configure_context, _context),
+    "facts": Command(_configure_facts, _facts),
+    "sql": Command(_configure_sql, _sql),
+}

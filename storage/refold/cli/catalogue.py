@@ -1,0 +1,82 @@
+"""What commands there are, by group: names and one line each, so that `--help` needs no command's code."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Entry(NamedTuple):
+    """One command: its name, the module of refold.cli that runs it, and its line in `refold --help`."""
+
+    name: str
+    module: str
+    summary: str
+
+
+class Group(NamedTuple):
+    """Commands that belong together."""
+
+    title: str
+    entries: tuple[Entry, ...]
+
+
+GROUPS = (
+    Group(
+        "remember",
+        (
+            Entry("init", "remember", "make a new, empty store"),
+            Entry("add", "remember", "add one event: something that was said"),
+            Entry("import", "imports", "add the events of chats and documents"),
+            Entry("fold", "remember", "read new events into facts and the search index"),
+            Entry("status", "remember", "say how the store is, on one screen"),
+        ),
+    ),
+    Group(
+        "ask",
+        (
+            Entry("search", "ask", "find events by their words"),
+            Entry("context", "ask", "collect cited lines for a prompt, within a token budget"),
+            Entry("facts", "ask", "list what holds"),
+            Entry("why", "ask", "say what a fact rests on, and what it beat"),
+            Entry("sql", "ask", "query the log and the state, read-only, as the operator"),
+        ),
+    ),
+    Group(
+        "people",
+        (
+            Entry("subject add", "people", "name a person, with the aliases they go by"),
+            Entry("subject list", "people", "list the people that events concern"),
+            Entry("subject show", "people", "show one person's aliases and ids"),
+        ),
+    ),
+    Group(
+        "run",
+        (
+            Entry("serve", "serve", "run the nightly fold on a schedule, with a local web page"),
+            Entry("demo", "demo", "run the whole path once, on a shipped example"),
+            Entry("help", "help", "explain a command or a topic"),
+        ),
+    ),
+)
+
+COMMANDS = {entry.name: entry for group in GROUPS for entry in group.entries}
+
+# Beyond the classes of refold.errors: what ends a command from outside. Both follow the shell's 128 + signal.
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+EXIT_CODES = (
+    (0, "ok", "done"),
+    (1, "internal", "a fault of refold's own, or a disk that refuses"),
+    (2, "usage", "the call, a file handed in, or the place named is not usable"),
+    (10, "blocker", "something unfinished forbids changes"),
+    (11, "locked", "another process holds what this needs"),
+    (12, "key", "a vault, root or key is lost or destroyed"),
+    (13, "corrupt", "bytes that are not what was signed or sealed"),
+    (14, "drifted", "a target is in none of its recorded states"),
+    (15, "model", "a language model did not answer, or not usably"),
+    (16, "not-allowed", "the principal or the system forbids it"),
+    (17, "incomplete", "something could not be read, so nothing is claimed"),
+    (INTERRUPTED, "interrupted", "stopped by Ctrl-C; what was acknowledged stays"),
+    (PIPE_CLOSED, "pipe-closed", "nobody reads the output any more"),
+)

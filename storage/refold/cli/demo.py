@@ -1,0 +1,112 @@
+"""`refold demo`: the whole path once, on a shipped example, in a folder of its own.
+
+Ids, keys and times of a demo come from a fixed seed, so that its output is the same everywhere. Its keys are therefore public, and
+its three places lie side by side, where a real memory keeps them apart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from refold import files, settings, store, times
+from refold.cli import shown
+from refold.cli.command import FORMAT_VERSION, Command
+from refold.cli.envelope import Outcome
+from refold.cli.orchestrator import Home, child
+from refold.cli.progress import progress
+from refold.cli.visible import plural, visible
+from refold.errors import RefoldError, Usage
+
+if TYPE_CHECKING:
+    from refold.imports.driver import ImportReport
+    from refold.memory import Memory
+
+FOLDER = Path("memory-demo")
+SEED = b"refold demo"
+BEGINS_AT = times.parse("2025-01-15T09:00Z")
+USER = "ada"
+QUESTION = "where does Ada live?"
+
+
+def _configure(command: ArgumentParser) -> None:
+    command.epilog = "Without --store the demo lies in ./memory-demo. A demo that is there already is made anew."
+
+
+def _run(given: Namespace) -> Outcome:
+    from refold.memory import Memory
+
+    folder = (given.store or FOLDER).absolute()
+    _make_room(folder)
+    random, now = _seeded()
+    places = store.places(folder)
+    with Memory.create(places.store, vault=places.vault, root=places.root, now=now, random=random) as memory:
+        imported = memory.import_files([settings.folder() / "demo"])
+        night = _nightly(Home.of(memory.places))
+    with Memory.open(folder, principal="operator") as memory:
+        return _shown(folder, memory, imported, night)
+
+
+def _make_room(folder: Path) -> None:
+    """Remove the demo that is there; refuse a folder that is anything else."""
+    marker = folder / store.DEMO
+    if marker.is_file() and not folder.is_symlink():
+        for name in ("store", "vault", "root"):
+            if (folder / name).is_dir():
+                shutil.rmtree(folder / name)
+    elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise Usage("this place is taken by something that is no demo", path=folder, hint="refold demo --store ANOTHER")
+    else:
+        files.make_folder(folder)
+        files.link_new(marker, b"A demo of Refold. Its keys are public: put nothing of yours into it. `refold demo` removes it.\n")
+        files.link_new(folder / ".gitignore", b"*\n")
+
+
+def _seeded() -> tuple[Callable[[int], bytes], Callable[[], int]]:
+    """Return a stream of bytes that is always the same, and a clock that ticks a second with every look."""
+    drawn = looks = 0
+
+    def random(size: int) -> bytes:
+        nonlocal drawn
+        drawn += 1
+        return hashlib.shake_128(SEED + drawn.to_bytes(8)).digest(size)
+
+    def now() -> int:
+        nonlocal looks
+        looks += 1
+        return BEGINS_AT + looks * 1_000_000
+
+    return random, now
+
+
+def _nightly(home: Home) -> dict[str, Any]:
+    """Run the nightly flow once in a process with a Prefect server of its own. Raises RefoldError where it does not complete."""
+    with progress() as show, child(home, ["-m", "flows.nightly"], home.environment(), out=subprocess.PIPE) as process:
+        while process.poll() is None:
+            show("running the nightly flow in Prefect, which takes about twenty seconds to start")
+            _wait(process)
+        assert process.stdout is not None
+        printed = process.stdout.read()
+    try:
+        ended: dict[str, Any] = json.loads(printed)
+    except ValueError:
+        raise RefoldError("the nightly flow ended without a word", path=home.log, details={"exit_code": process.returncode}) from None
+    if ended["counts"] is None:
+        raise RefoldError(f"the nightly flow failed: {ended['message']}", path=home.log)
+    return ended
+
+
+def _wait(process: subprocess.Popen[bytes]) -> None:
+    try:
+        process.wait(0.2)
+    except subprocess.TimeoutExpired:
+        return
+
+
+RUNS = {"demo": Command(_configure, _run)}

@@ -1,0 +1,100 @@
+"""What a command says: for people as text, for programs as one JSON object, also when it fails."""
+
+from __future__ import annotations
+
+import errno
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TextIO
+
+from refold.cli.visible import visible
+from refold.errors import NotAllowed, RefoldError, WriteFailed, fault
+
+OUTPUT_SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing a command noticed: a warning beside its result, or the error that ended it."""
+
+    code: str
+    severity: str  # "warning" or "error"
+    message: str
+    path: str | None = None
+    entry_id: str | None = None
+    remediation: str | None = None  # a command to run next
+    details: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command returns: data for programs, lines for people, both saying the same."""
+
+    data: Mapping[str, object] = field(default_factory=dict)
+    lines: Sequence[str] = ()  # ready to print: what came from outside went through visible()
+    findings: Sequence[Finding] = ()
+    disclaimers: Sequence[str] = ()
+    format_version: int | None = None  # of the store that was opened
+    exit_code: int = 0
+    exit_class: str = "ok"
+    said: bool = False  # already printed: the command went on after it
+
+
+def failure(error: RefoldError) -> Outcome:
+    """Return the outcome that reports an error."""
+    finding = Finding(error.code, "error", error.message, error.path, error.entry_id, error.hint, error.details)
+    return Outcome(findings=(finding,), exit_code=error.exit_code, exit_class=error.exit_class)
+
+
+def unexpected(error: Exception) -> Outcome:
+    """Return the outcome that reports an error which no room has put into words: the system's, or a fault of our own."""
+    if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return failure(NotAllowed("the system forbids it", path=error.filename))
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        return failure(WriteFailed("the disk is full or refuses", path=error.filename))
+    return failure(RefoldError(f"a fault of refold's own: {fault(error)}"))
+
+
+def as_json(command: str | None, outcome: Outcome) -> str:
+    """Return the envelope: one line, ASCII only, so that no terminal and no pipe can trip over it."""
+    envelope = {
+        "output_schema_version": OUTPUT_SCHEMA_VERSION,
+        "command": command,
+        "format_version": outcome.format_version,
+        "status": "PASS" if outcome.exit_code == 0 else "FAIL",
+        "exit_class": outcome.exit_class,
+        "data": outcome.data,
+        "findings": [_finding(each) for each in outcome.findings],
+        "disclaimers": list(outcome.disclaimers),
+    }
+    return json.dumps(envelope, allow_nan=False)
+
+
+def _finding(finding: Finding) -> dict[str, object]:
+    return {name: getattr(finding, name) for name in Finding.__slots__}
+
+
+def say(command: str | None, outcome: Outcome, form: str, *, out: TextIO | None = None, err: TextIO | None = None) -> None:
+    """Print an outcome: as JSON, all of it to stdout; as text, results to stdout and findings to stderr."""
+    out, err = out or sys.stdout, err or sys.stderr
+    if form == "json":
+        print(as_json(command, outcome), file=out, flush=True)
+        return
+    for line in outcome.lines:
+        print(line, file=out)
+    out.flush()
+    for finding in outcome.findings:
+        print("\n".join(finding_lines(finding)), file=err)
+    err.flush()
+
+
+def finding_lines(finding: Finding) -> list[str]:
+    """Return a finding for a person: what, where, and what to run next."""
+    mark = "refold: " if finding.severity == "error" else "refold: warning: "
+    where = " ".join(part for part in (finding.path, finding.entry_id and f"entry {finding.entry_id}") if part)
+    details = ", ".join(f"{name} {value}" for name, value in finding.details.items())
+    verb = "run" if (finding.remediation or "").startswith("refold ") else "try"
+    lines = [mark + finding.message, where and f"    at: {where}", details and f"    with: {details}"]
+    return [visible(line) for line in (*lines, finding.remediation and f"    {verb}: {finding.remediation}") if line]

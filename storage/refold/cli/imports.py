@@ -1,0 +1,70 @@
+"""import: chats and documents become events."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from refold.cli import arguments
+from refold.cli.command import FORMAT_VERSION, Command, opened
+from refold.cli.envelope import Finding, Outcome
+from refold.cli.progress import progress
+from refold.cli.visible import plural
+
+if TYPE_CHECKING:
+    from refold.imports.driver import ImportReport, Progress
+
+
+def _configure(command: ArgumentParser) -> None:
+    command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files, and folders of them")
+    command.add_argument("--reader", default="auto", metavar="auto|NAME", help="the format; recognised by default")
+    arguments.add_scope(command)
+    command.add_argument("--author", metavar="NAME", help="who speaks where the file names nobody")
+    command.add_argument(
+        "--subject", action="append", default=[], metavar="NAME", help="a further person that all of it concerns; may be repeated"
+    )
+    command.add_argument("--audience", action="append", default=[], metavar="LABEL", help="who may see it; may be repeated")
+
+
+def _run(given: Namespace) -> Outcome:
+    from refold.imports.reader import Options
+
+    options = Options(given.user, given.agent, given.run_id, given.author, tuple(given.subject), tuple(given.audience))
+    with opened(given) as memory, progress() as show:
+        report = memory.import_files(given.paths, reader=given.reader, options=options, progress=lambda done: show(_so_far(done)))
+    return imported(report)
+
+
+def _so_far(done: Progress) -> str:
+    return f"{done.files:,} of {plural(done.files_found, 'file')}, {plural(done.events, 'event')}"
+
+
+def imported(report: ImportReport) -> Outcome:
+    """Return what an import did; what it left out is a warning each."""
+    data = {
+        "ingest": report.ingest.hex(),
+        "files": report.files,
+        "added": report.added,
+        "already": report.already,
+        "empty": report.empty,
+        "malformed": report.malformed_count,
+        "sources": list(report.sources),
+    }
+    known = f", {report.already:,} were there already" if report.already else ""
+    left_out = f", {report.malformed_count:,} left out" if report.malformed_count else ""
+    lines = [f"added {plural(report.added, 'event')} from {plural(report.files, 'file')}{known}{left_out}"]
+    findings = [
+        Finding(
+            "RF-IMPORT-001",
+            "warning",
+            f"left out: {each.reason}",
+            path=each.path or None,
+            details={"place": each.place} if each.place else {},
+        )
+        for each in report.malformed
+    ]
+    return Outcome(data, lines, findings, format_version=FORMAT_VERSION)
+
+
+RUNS = {"import": Command(_configure, _run)}

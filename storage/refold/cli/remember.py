@@ -1,0 +1,198 @@
+"""init, add, fold, status: the commands that make a memory, fill it, fold it, and say how it is."""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from typing import TYPE_CHECKING
+
+from refold import disclaimers, times
+from refold.cli import arguments
+from refold.cli.command import FORMAT_VERSION, Command, opened
+from refold.cli.envelope import Finding, Outcome
+from refold.cli.progress import progress
+from refold.cli.visible import plural, table
+from refold.model import Role
+
+if TYPE_CHECKING:
+    from refold.folding import FoldPlan, FoldReport
+    from refold.status import Status
+    from refold.store import Places
+
+
+def _init(given: Namespace) -> Outcome:
+    from refold.memory import Memory
+
+    with Memory.create(given.store, vault=given.vault, root=given.root) as memory:
+        places, origin = memory.places, memory.store.origin
+    data = {"origin": origin, "places": _places(places)}
+    meaning = (
+        ("store", str(places.store), "log and state, sealed: copy it, back it up"),
+        ("vault", str(places.vault), "its keys, wrapped: back it up, but never with the store"),
+        ("root", str(places.root), "opens the vault: in no backup of it; lost is lost"),
+    )
+    lines = table([row for name, path, what in meaning for row in ((name, path), ("", what))])
+    return Outcome(data, lines, disclaimers=(disclaimers.ROOT_FILE,), format_version=FORMAT_VERSION)
+
+
+def _places(places: Places) -> dict[str, str]:
+    return {"store": str(places.store), "vault": str(places.vault), "root": str(places.root)}
+
+
+def _metadata(text: str) -> dict[str, object]:
+    try:
+        read = json.loads(text)
+    except (ValueError, RecursionError):
+        raise ArgumentTypeError("expected a JSON object") from None
+    if not isinstance(read, dict):
+        raise ArgumentTypeError("expected a JSON object")
+    return read
+
+
+def _said_at(text: str) -> int:
+    return times.parse(text, what="--said-at")
+
+
+def _configure_add(command: ArgumentParser) -> None:
+    command.add_argument("text", metavar="TEXT", help="what was said; `-` reads standard input")
+    arguments.add_scope(command)
+    command.add_argument("--author", metavar="NAME", help="who said it; the user by default")
+    command.add_argument("--role", type=arguments.one_of(*Role), default="user", metavar="|".join(Role), help="user by default")
+    command.add_argument("--said-at", type=_said_at, metavar="TIME", help="when it was said; now by default")
+    command.add_argument("--source", metavar="KIND:REF#PART", help="where it was said (`refold help source`)")
+    command.add_argument("--subject", action="append", default=[], metavar="NAME", help="a further person it concerns; may be repeated")
+    command.add_argument("--audience", action="append", default=[], metavar="LABEL", help="who may see it; may be repeated")
+    command.add_argument("--metadata", type=_metadata, metavar="JSON", help="an object that is kept with it, sealed")
+    command.add_argument("--key", metavar="KEY", help="idempotency key: the same key again adds nothing")
+
+
+def _add(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        added = memory.add(
+            given.text,
+            **arguments.scope(given),
+            author=given.author,
+            source=given.source,
+            said_at=given.said_at,
+            role=given.role,
+            subjects=given.subject,
+            audience=given.audience,
+            metadata=given.metadata,
+            key=given.key,
+        )
+    data = {"event_id": added.event_id.hex(), "seq": added.seq, "new": added.new}
+    lines = [f"event {added.event_id.hex()}  seq {added.seq}" + ("" if added.new else "  (was there already)")]
+    return Outcome(data, lines, format_version=FORMAT_VERSION)
+
+
+def _configure_fold(command: ArgumentParser) -> None:
+    command.add_argument("--plan", action="store_true", help="say what would be done, and do nothing")
+    command.add_argument("--full", action="store_true", help="fold the whole log anew, not only what is new")
+
+
+def _fold(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        if given.plan:
+            return _planned(memory.fold_plan(full=given.full))
+        with progress() as show:
+            report = memory.fold(full=given.full, progress=lambda done, whole: show(f"folded {done:,} of {whole:,} entries"))
+    return _folded(report)
+
+
+def _plan(plan: FoldPlan) -> dict[str, object]:
+    return {
+        "first": plan.first,
+        "end": plan.end,
+        "entries": plan.entries,
+        "batches": len(plan.batches),
+        "reason": plan.reason.value,
+        "full": plan.full,
+    }
+
+
+def _planned(plan: FoldPlan) -> Outcome:
+    lines = [
+        f"would fold {plural(plan.entries, 'entry', 'entries')} in {plural(len(plan.batches), 'batch', 'batches')}: {plan.reason.value}"
+    ]
+    return Outcome({"plan": _plan(plan)}, lines, format_version=FORMAT_VERSION)
+
+
+def _folded(report: FoldReport) -> Outcome:
+    counts = {
+        "events": report.events,
+        "assertions": report.assertions,
+        "edges": report.edges,
+        "rejected": report.rejected,
+        "dark": report.dark,
+        "merged_rows": report.merged_rows,
+        "compacted_parts": report.compacted_parts,
+    }
+    data = {"generation": report.generation, "size": report.size, "plan": _plan(report.plan), **counts}
+    added = f"{plural(report.assertions, 'assertion')}, {plural(report.edges, 'alias', 'aliases')}"
+    lines = [
+        f"folded     {plural(report.plan.entries, 'entry', 'entries')}, {plural(report.events, 'event')} ({report.plan.reason.value})",
+        f"gave       {added}, {report.rejected:,} rejected",
+        f"state      generation {report.generation}, {plural(report.size, 'entry', 'entries')} of the log",
+    ]
+    return Outcome(data, lines, disclaimers=(disclaimers.SYMBOLIC,), format_version=FORMAT_VERSION)
+
+
+def _status(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        status = memory.status()
+    damage = (Finding("RF-STATE-001", "warning", status.finding, remediation="refold fold"),) if status.finding else ()
+    return Outcome(_status_data(status), status_lines(status), damage, (disclaimers.UNWITNESSED,), FORMAT_VERSION)
+
+
+def _status_data(status: Status) -> dict[str, object]:
+    return {
+        "origin": status.origin,
+        "places": _places(status.places),
+        "epoch": status.epoch,
+        "fenced": status.fenced,
+        "log": {
+            "entries": status.entries,
+            "commits": status.commits,
+            "parts": status.parts,
+            "bytes": status.log_bytes,
+            "recorded_until": None if status.recorded_until is None else times.iso(status.recorded_until),
+        },
+        "state": {"generation": status.generation, "absent": status.absent, "folded": status.folded, "unfolded": status.unfolded},
+        "events": status.events,
+        "sources": status.sources,
+        "subjects": status.subjects,
+        "assertions": status.assertions,
+        "edges": status.edges,
+        "rejections": status.rejections,
+    }
+
+
+def status_lines(status: Status) -> list[str]:
+    """Return the status as a screen that a person reads every morning."""
+    until = "" if status.recorded_until is None else f", until {times.short(status.recorded_until)}"
+    size = f"{status.log_bytes / (1 << 20):,.1f} MiB" if status.log_bytes >= 1 << 20 else f"{status.log_bytes / 1024:,.1f} KiB"
+    log = (
+        f"{plural(status.entries, 'entry', 'entries')} in {plural(status.commits, 'commit')}, {plural(status.parts, 'part')}, {size}{until}"
+    )
+    held = f"{plural(status.events, 'event')}, {plural(status.sources, 'source')}, {plural(status.subjects, 'subject')}"
+    state = status.absent or f"generation {status.generation}: {held}"
+    rejected = ", ".join(f"{count:,} {code}" for code, count in status.rejections.items()) or "none"
+    rows = [
+        ("log", log),
+        ("state", state),
+        ("to fold", f"{plural(status.unfolded, 'entry', 'entries')}" if status.unfolded else "nothing"),
+        ("facts", f"{plural(status.assertions, 'assertion')}, {plural(status.edges, 'alias', 'aliases')}; rejected: {rejected}"),
+        ("keys", f"epoch {status.epoch}" + (", fenced: an erasure is under way" if status.fenced else "")),
+        ("store", str(status.places.store)),
+        ("vault", str(status.places.vault)),
+        ("root", str(status.places.root)),
+    ]
+    return table(rows)
+
+
+RUNS = {
+    "init": Command(lambda command: None, _init),
+    "add": Command(_configure_add, _add),
+    "fold": Command(_configure_fold, _fold),
+    "status": Command(lambda command: None, _status),
+}

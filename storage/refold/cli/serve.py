@@ -1,0 +1,106 @@
+"""`refold serve`: a local Prefect server, and the nightly fold on its schedule."""
+
+from __future__ import annotations
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from argparse import ArgumentParser, Namespace
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import NoReturn
+
+from refold import settings
+from refold.cli import arguments
+from refold.cli.command import FORMAT_VERSION, Command, opened
+from refold.cli.envelope import Outcome, failure, finding_lines, say
+from refold.cli.orchestrator import Home, address, child, wait_until_answers
+from refold.errors import Locked, RefoldError, Usage
+
+Process = subprocess.Popen[bytes]
+
+
+def _configure(command: ArgumentParser) -> None:
+    command.add_argument("--port", type=arguments.count(1, 65535), metavar="N", help="the port; else the setting serve.port")
+
+
+def _run(given: Namespace) -> Outcome:
+    chosen = settings.load()
+    serve = replace(chosen.serve, port=given.port or chosen.serve.port)
+    _refuse_taken_port(serve)
+    with opened(given) as memory:
+        home = Home.of(memory.places)
+    signal.signal(signal.SIGTERM, _interrupt)
+    with _served(home, serve) as processes:
+        say("serve", _ready(home, serve, chosen.nightly), given.format)
+        return _until_stopped(processes, home)
+
+
+@contextmanager
+def _served(home: Home, serve: settings.Serve) -> Generator[tuple[Process, ...]]:
+    env = home.serving(serve)
+    with ExitStack() as running:
+        server = running.enter_context(
+            child(home, ["-m", "prefect", "server", "start", "--host", serve.host, "--port", str(serve.port)], env)
+        )
+        wait_until_answers(serve, "/api/health", server, home.log)
+        worker = running.enter_context(child(home, ["-m", "flows.deploy"], env))
+        wait_until_answers(serve, "/api/deployments/name/nightly/nightly", worker, home.log)
+        yield server, worker
+
+
+def _until_stopped(processes: tuple[Process, ...], home: Home) -> Outcome:
+    """Wait for Ctrl-C or SIGTERM, which is how this command ends well, or for a process of ours to end, which is not."""
+    try:
+        while all(process.poll() is None for process in processes):
+            time.sleep(0.5)
+    except KeyboardInterrupt:
+        return Outcome(said=True)
+    ended = failure(RefoldError("a Prefect process ended by itself", path=home.log, hint="refold serve"))
+    print("\n".join(line for finding in ended.findings for line in finding_lines(finding)), file=sys.stderr)
+    return replace(ended, said=True)
+
+
+def _ready(home: Home, serve: settings.Serve, nightly: settings.Nightly) -> Outcome:
+    url = address(serve)
+    data = {
+        "ui": f"{url}/",
+        "api": f"{url}/api",
+        "deployment": "nightly/nightly",
+        "cron": nightly.cron,
+        "timezone": nightly.timezone,
+        "prefect_home": str(home.folder),
+    }
+    lines = [
+        f"web page   {url}/",
+        f"nightly    {nightly.cron}  {nightly.timezone}",
+        f"records    {home.folder}",
+        "",
+        "Ctrl-C stops it.",
+    ]
+    return Outcome(data, lines, format_version=FORMAT_VERSION)
+
+
+def _refuse_taken_port(serve: settings.Serve) -> None:
+    family = socket.AF_INET6 if ":" in serve.host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((serve.host, serve.port))
+        except socket.gaierror:
+            raise Usage("the setting serve.host is not a name or address of this host", hint="refold help settings") from None
+        except OSError:
+            raise Locked(
+                f"port {serve.port} cannot be had on {serve.host}: another process holds it, perhaps `refold serve` itself",
+                hint="refold serve --port N",
+            ) from None
+
+
+def _interrupt(*_: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+RUNS = {"serve": Command(_configure, _run)}

@@ -1,0 +1,121 @@
+"""Facts and events, as data for programs and as cells of a table for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from refold import times
+from refold.cli.visible import quoted, table
+from refold.model import Fact, Hit, Modality, Precision, Standing
+
+SHORT_ID = 8  # hex digits of a fact id that a person types
+WRITTEN = {Precision.YEAR: 4, Precision.MONTH: 7, Precision.DAY: 10, None: 10}  # how much of an ISO date a precision keeps
+
+
+def fact_data(fact: Fact) -> dict[str, object]:
+    """Return a fact under the keys of the envelope."""
+    return {
+        "fact_id": fact.fact_id.hex(),
+        "entity": fact.entity,
+        "relation": fact.relation,
+        "qualifier": fact.qualifier,
+        "value": fact.value,
+        "act": fact.act.name.lower(),
+        "modality": fact.modality.name.lower(),
+        "standing": fact.standing.value,
+        "contested": fact.contested,
+        "asserted_by": fact.asserted_by,
+        "said_at": times.iso(fact.said_at),
+        "valid_from": moment(fact.valid_from),
+        "valid_to": moment(fact.valid_to),
+        "valid_precision": None if fact.valid_precision is None else fact.valid_precision.name.lower(),
+        "valid_source": fact.valid_source,
+        "seq": fact.seq,
+        "source": fact.source,
+        "quote": fact.quote,
+        "extractor": fact.extractor,
+        "call_id": fact.call_id and fact.call_id.hex(),
+        "support": [{"event_id": event.hex(), "span": list(span)} for event, span in fact.support],
+        "subjects": [subject.hex() for subject in fact.subjects],
+        "beaten_by": fact.beaten_by and fact.beaten_by.hex(),
+        "rule": fact.rule,
+        "premises": [premise.hex() for premise in fact.premises],
+        "depth": fact.depth,
+    }
+
+
+def hit_data(hit: Hit) -> dict[str, object]:
+    """Return a found event under the keys of the envelope."""
+    data: dict[str, object] = {
+        "event_id": hit.event_id.hex(),
+        "seq": hit.seq,
+        "text": hit.text,
+        "source": hit.source,
+        "said_at": times.iso(hit.said_at),
+        "speaker": hit.speaker,
+        "score": round(hit.score, 6),
+        "folded": hit.folded,
+    }
+    return data | ({"explain": dict(hit.explain)} if hit.explain else {})
+
+
+def moment(when: int | None) -> str | None:
+    """Return a time for a program."""
+    return None if when is None else times.iso(when)
+
+
+def fact_table(facts: Sequence[Fact], *, standing: bool = False) -> list[str]:
+    """Return one line per fact; with its standing where not all of them hold."""
+    rows = [
+        (
+            fact.fact_id.hex()[:SHORT_ID],
+            fact.entity,
+            relation(fact),
+            value(fact),
+            since(fact),
+            *((fact.standing.value,) if standing else ()),
+            f"by rule {fact.rule}" if fact.rule else fact.source,
+            quoted(fact.quote) if fact.quote else "",
+        )
+        for fact in facts
+    ]
+    return table(rows)
+
+
+def relation(fact: Fact) -> str:
+    """Return a relation with its qualifier: `kin(sister)`."""
+    return f"{fact.relation}({fact.qualifier})" if fact.qualifier else fact.relation
+
+
+def value(fact: Fact) -> str:
+    """Return a value, with what weakens or closes it."""
+    marks = [fact.act.name.lower()] if fact.act else []
+    marks += [fact.modality.name.lower()] if fact.modality is not Modality.ASSERTED else []
+    marks += ["contested"] if fact.contested and fact.standing is Standing.HOLDS else []
+    return fact.value + (f" ({', '.join(marks)})" if marks else "")
+
+
+def since(fact: Fact) -> str:
+    """Return the time that a fact claims for itself: `since 2023`, `until 2024-06-01`."""
+    length = WRITTEN[fact.valid_precision]
+    start, end = (when is not None and times.day(when)[:length] for when in (fact.valid_from, fact.valid_to))
+    if start and end:
+        return f"{start} to {end}"
+    return f"since {start}" if start else f"until {end}" if end else ""
+
+
+def hit_table(hits: Sequence[Hit]) -> list[str]:
+    """Return one line per found event."""
+    return table(
+        [(hit.speaker, times.short(hit.said_at), hit.source, quoted(hit.text) + ("" if hit.folded else "  (new)")) for hit in hits]
+    )
+
+
+def explained(hits: Sequence[Hit]) -> list[str]:
+    """Return what each hit's score is made of."""
+    return table([(hit.source, f"{hit.score:.3f}", parts(hit.explain)) for hit in hits])
+
+
+def parts(numbers: Mapping[str, float]) -> str:
+    """Return `cov 3.1, ctx 0.4`, without what is zero."""
+    return ", ".join(f"{name} {number:.4g}" for name, number in numbers.items() if number)

@@ -1,0 +1,131 @@
+"""What `refold help TOPIC` explains, beside the commands: the words that the flags and the messages use."""
+
+from __future__ import annotations
+
+TOPICS = {
+    "places": (
+        "the three places a memory lives in, and how to back them up",
+        """
+The store (--store, REFOLD_STORE, else ./memory) holds the log and the state, sealed and encrypted.
+It may be copied, mirrored and backed up.
+
+The vault (--vault, REFOLD_VAULT, else your state directory) holds the keys, wrapped.
+Back it up apart from the store, never in the same backup.
+
+The root (--root, REFOLD_ROOT, else your config directory) opens the vault.
+Keep it out of every backup of the vault. Whoever loses it loses the memory, for good.
+
+`refold init` makes the three and prints where they are; `refold status` prints them again.
+""",
+    ),
+    "keys": (
+        "what opens what, and what to do when something is lost",
+        """
+Every event is sealed under a key of its own, made from the secrets in the vault; the vault is opened by the root.
+
+Vault or root lost: put it back from your backup, or name the right place with --vault and --root.
+Without both, the store cannot be read by anybody.
+
+Store and vault of different logs: each store has an origin (in store.json) that its vault must share. Check REFOLD_STORE,
+REFOLD_VAULT and REFOLD_ROOT.
+""",
+    ),
+    "damage": (
+        "what to do when bytes are not what was signed or sealed",
+        """
+The message names the file. Nothing is repaired or removed by looking; stop writing to this store, and keep a copy of it.
+
+A file of the log (log/commits, log/parts): put it back from a backup. Files there never change once they are written, so the
+file of the same name from any backup or copy is the right one, and is checked when it is read.
+
+A file of the state (state/): `refold fold --full` makes a new one from the log.
+
+A file of the vault or the root: put it back from its own backup (`refold help keys`).
+""",
+    ),
+    "scope": (
+        "whose memory is meant: --user, --agent, --run",
+        """
+Every event belongs to a scope: a user, an agent, a run, or any of them together.
+A question names its scope by the same flags; what it leaves out may be anything.
+
+A question with neither a scope nor a principal (--as NAME) is refused, not answered with everything.
+`--as operator` asks across all scopes.
+""",
+    ),
+    "principals": (
+        "who asks, and what they may see: --as NAME",
+        """
+An event may carry audience labels (--audience LABEL). A principal sees it if all its labels are among the principal's own.
+Without --as, a question sees only what has no labels.
+
+Principals stand in the settings:
+
+    [principals.assistant]
+    labels = ["family"]      # what it may see beside the unlabelled
+    users = ["ada"]          # whose memory; leave it out for everybody's
+
+`operator` stands there from the start and sees all.
+""",
+    ),
+    "settings": (
+        "the file that REFOLD_CONFIG names",
+        """
+The shipped settings work as they are. To change some, write them to a TOML file and name it in REFOLD_CONFIG;
+what it leaves out keeps its default.
+
+    [nightly]
+    cron = "17 3 * * *"      # when `refold serve` runs the nightly flow
+    timezone = "UTC"         # an IANA name
+
+    [serve]
+    host = "127.0.0.1"       # the server has no password
+    port = 4200
+    database = ""            # SQLite under the store; or postgresql+asyncpg://USER@HOST/NAME
+    history_days = 90        # how long Prefect keeps its records of runs
+
+    [principals.NAME]        # see `refold help principals`
+""",
+    ),
+    "source": (
+        "where something was said: --source KIND:REF#PART",
+        """
+`chat:7#3` is the third turn of chat 7; `doc:letter#p4` the fourth paragraph of a letter. The part may be missing.
+The kind is lower case letters, digits, `-` and `_`. Events of one KIND:REF are one session: they are each other's context,
+in the order of their parts (digits count as numbers: p9 comes before p10).
+""",
+    ),
+    "times": (
+        "--said-at, --as-of, --valid-at",
+        """
+Times are ISO 8601: 2024, 2024-06, 2024-06-01 or 2024-06-01T18:30Z. Without an offset they are UTC.
+
+--said-at     when it was said; what was said later wins, whenever it was recorded
+--as-of       answer as if nothing had been recorded after this time, or after this sequence number
+--valid-at    only what claims to hold at this time ("since 2023", "until June")
+""",
+    ),
+    "stdin": (
+        "`-`, for what should not stand in the command line",
+        """
+What stands in a command line can be read by other users of the machine and stays in the shell's history.
+`-` in place of a value reads it from standard input: one line each for --user, --agent, --run, --author, --source, --key,
+--entity and FACT, in this order, and all that is left for a text or a query.
+
+    printf '%s\\n' ada 'I live in Berlin.' | refold add - --user -
+
+`refold subject add -` reads one alias a line.
+""",
+    ),
+    "json": (
+        "--format json: one object on standard output, also on failure",
+        """
+{"output_schema_version": 1, "command": ..., "format_version": ..., "status": "PASS" | "FAIL", "exit_class": ...,
+ "data": {...}, "findings": [{"code", "severity", "message", "path", "entry_id", "remediation", "details"}], "disclaimers": [...]}
+
+The result stands in data; lists under their plural noun (facts, results, events, subjects). Ids are hexadecimal, times ISO 8601
+in UTC, spans [start, end) in characters. Errors and warnings are findings: what was found, where, and a command to run next.
+They never quote what somebody said.
+""",
+    ),
+}

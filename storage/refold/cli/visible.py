@@ -1,0 +1,78 @@
+"""Text for a terminal: nothing that moves the cursor or turns the reading order, columns that line up, lines that fit."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+
+COLUMNS = 100
+JOINERS = "\u200c\u200d"  # zero-width joiners spell words and emoji; they hide nothing
+
+
+def visible(text: str) -> str:
+    """Return the text with control, bidi and other unseen characters, and lone surrogates, written as escapes."""
+    return text if text.isascii() and text.isprintable() else "".join(map(_visible, text))
+
+
+def _visible(character: str) -> str:
+    if character in JOINERS or unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+        return character
+    code = ord(character)
+    return {"\n": "\\n", "\t": "\\t", "\r": "\\r"}.get(character) or (f"\\x{code:02x}" if code < 256 else f"\\u{{{code:x}}}")
+
+
+def width(text: str) -> int:
+    """Return how many columns a terminal gives the text."""
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    if character in JOINERS or unicodedata.combining(character):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def shorten(text: str, columns: int) -> str:
+    """Return the text, cut with an ellipsis where it is wider than `columns`."""
+    if width(text) <= columns:
+        return text
+    kept, room = [], columns - 1
+    for character in text:
+        room -= _columns(character)
+        if room < 0:
+            break
+        kept.append(character)
+    return "".join(kept).rstrip() + "…"
+
+
+def quoted(text: str) -> str:
+    """Return the text as a quotation."""
+    return f'"{text}"'
+
+
+def table(rows: Iterable[Sequence[str]], *, head: Sequence[str] = (), columns: int = COLUMNS, indent: str = "") -> list[str]:
+    """Return the rows as aligned lines; a line wider than `columns` is cut in its last cell, others at 32."""
+    cells = [[visible(cell) for cell in row] for row in ([head, *rows] if head else rows)]
+    if not cells:
+        return []
+    last = max(map(len, cells)) - 1
+    fitted = [[shorten(cell, 32) if at < last else cell for at, cell in enumerate(row)] for row in cells]
+    widths = [max((width(row[at]) for row in fitted if at < len(row)), default=0) for at in range(last)]
+    lines = []
+    for row in fitted:
+        start = indent + "".join(pad(cell, size) + "  " for cell, size in zip(row[:last], widths, strict=False))
+        end = row[last] if len(row) > last else ""
+        lines.append((start + shorten(end, max(16, columns - width(start)))).rstrip())
+    return lines
+
+
+def pad(text: str, columns: int) -> str:
+    """Return the text with spaces up to `columns`."""
+    return text + " " * (columns - width(text))
+
+
+def plural(count: int, noun: str, nouns: str | None = None) -> str:
+    """Return `1 event`, `2 events`, `1,000 events`."""
+    return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"

@@ -1,0 +1,237 @@
+"""The edge of the command line: parsing, envelopes, exit codes, streams."""
+
+import io
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from refold import cli, errors
+from refold.cli import arguments, catalogue, command, envelope
+from refold.cli.catalogue import COMMANDS
+
+REFOLD = [sys.executable, "-c", "import sys; from refold.cli import main; sys.exit(main())"]
+
+
+def run(*argv, **options):
+    return subprocess.run([*REFOLD, *argv], capture_output=True, text=True, timeout=60, **options)
+
+
+def outcome_of(monkeypatch, raised):
+    """Run `refold help` with a body that raises."""
+    from refold.cli import help as module
+
+    def body(_):
+        raise raised
+
+    monkeypatch.setitem(module.RUNS, "help", command.Command(lambda parser: None, body))
+    return cli.attempt(["help"])[1]
+
+
+def every_error(kind=errors.RefoldError):
+    yield kind
+    for each in kind.__subclasses__():
+        yield from every_error(each)
+
+
+def test_every_error_has_an_exit_code_that_the_help_lists():
+    listed = {code: name for code, name, _ in catalogue.EXIT_CODES}
+    assert {kind.exit_code: kind.exit_class for kind in every_error()}.items() <= listed.items()
+
+
+@pytest.mark.parametrize("kind", [*every_error()], ids=lambda kind: kind.__name__)
+def test_every_error_becomes_an_envelope_with_its_place_and_its_hint(monkeypatch, kind):
+    raised = kind("what was found", path="/x", entry_id="7", hint="refold status", details={"count": 3})
+    outcome = outcome_of(monkeypatch, raised)
+    parsed = json.loads(envelope.as_json("help", outcome))
+    assert parsed["status"] == "FAIL"
+    assert (outcome.exit_code, parsed["exit_class"]) == (kind.exit_code, kind.exit_class)
+    assert parsed["findings"] == [
+        {
+            "code": kind.code,
+            "severity": "error",
+            "message": "what was found",
+            "path": "/x",
+            "entry_id": "7",
+            "remediation": "refold status",
+            "details": {"count": 3},
+        }
+    ]
+
+
+def test_a_fault_of_our_own_says_its_type_and_place_and_not_its_words(monkeypatch):
+    outcome = outcome_of(monkeypatch, ValueError("Ruth lives in Munich"))
+    text = envelope.as_json("help", outcome)
+    assert outcome.exit_code == 1
+    assert "ValueError in refold.cli" in text
+    assert "Ruth" not in text
+
+
+def test_the_envelope_has_the_keys_of_its_schema_in_every_case():
+    keys = ["output_schema_version", "command", "format_version", "status", "exit_class", "data", "findings", "disclaimers"]
+    for argv in (["--help"], ["help", "json"], ["bogus"], ["search"], [], ["--version"], ["facts", "--limit", "x"], ["--help", "--bogus"]):
+        printed = run(*argv, "--format", "json")
+        assert printed.stderr == ""
+        assert list(json.loads(printed.stdout)) == keys
+        assert printed.stdout.count("\n") == 1
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_a_help_that_ends_well(name):
+    printed = run(*name.split(), "--help")
+    assert (printed.returncode, printed.stderr) == (0, "")
+    assert printed.stdout.startswith(f"usage: refold {name}")
+    assert max(map(len, printed.stdout.splitlines())) <= 100
+
+
+def test_the_overview_lists_every_command_and_exit_code():
+    shown = run("--help").stdout
+    for name, entry in COMMANDS.items():
+        assert f"  {name}" in shown
+        assert entry.summary in shown
+    for code, name, _ in catalogue.EXIT_CODES:
+        assert f"{code:>3}  {name}" in shown
+    assert max(map(len, shown.splitlines())) <= 100
+
+
+def test_every_topic_that_a_message_sends_to_exists():
+    import refold
+    from refold.cli.help import explain
+
+    code = "\n".join(path.read_text(encoding="utf-8") for path in Path(refold.__file__).parent.rglob("*.py"))
+    named = set(re.findall(r"refold help ([a-z][a-z -]*[a-z])", code))
+    assert {"scope", "principals"} <= named
+    for topic in named:
+        assert explain(topic)
+
+
+def test_every_command_that_a_message_sends_to_exists():
+    import refold
+
+    code = "\n".join(path.read_text(encoding="utf-8") for path in Path(refold.__file__).parent.rglob("*.py"))
+    hinted = re.findall(r'hint=f?"refold ([a-z -]+)', code)
+    assert len(hinted) > 10
+    assert {line for line in hinted if arguments.choose(line.split())[0] is None} == set()
+
+
+def test_options_may_stand_before_or_after_the_command():
+    for argv in (["--format", "json", "help", "scope"], ["help", "--format", "json", "scope"], ["help", "scope", "--format=json"]):
+        assert json.loads(run(*argv).stdout)["command"] == "help"
+
+
+def test_what_was_typed_is_never_quoted_in_a_complaint():
+    secret = "Ruth-has-a-secret"
+    for argv in (
+        [secret],
+        ["help", f"--{secret}"],
+        ["add", "text", secret],
+        ["facts", "--limit", secret],
+        ["facts", f"--history={secret}"],
+        ["facts", "--format", secret],
+        ["add", "text", "--said-at", secret],
+        ["add", "text", "--metadata", secret],
+        ["facts", "--as-of", secret],
+        ["facts", "--valid-at", secret],
+        ["help", secret],
+        [f"--{secret}"],
+        ["subject", secret],
+        ["--as", secret, "facts"],
+    ):
+        for form in ("text", "json"):
+            printed = run(*argv, *([] if "--format" in argv else ["--format", form]))
+            assert printed.returncode == 2, argv
+            assert secret not in printed.stdout + printed.stderr, argv
+
+
+def test_a_slip_of_the_finger_is_answered_with_the_nearest_word():
+    assert "did you mean search?" in run("serach", "x").stderr
+    assert "did you mean --limit?" in run("facts", "--limti", "3").stderr
+
+
+def test_a_closed_pipe_ends_quietly():
+    reader, writer = os.pipe()
+    os.close(reader)
+    with subprocess.Popen([*REFOLD, "--help"], stdout=writer, stderr=subprocess.PIPE) as process:
+        os.close(writer)
+        assert process.stderr is not None
+        complaint = process.stderr.read()
+        assert (process.wait(30), complaint) == (catalogue.PIPE_CLOSED, b"")
+
+
+def test_a_full_disk_under_the_output_is_said():
+    with Path("/dev/full").open("w", encoding="utf-8") as full:
+        printed = subprocess.run([*REFOLD, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert printed.returncode == 1
+    assert "could not be written" in printed.stderr
+    assert "Traceback" not in printed.stderr
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_ctrl_c_ends_with_one_sentence(form):
+    """The command waits for standard input when it is interrupted."""
+    script = "import sys\nfrom refold import cli\nprint('up', file=sys.stderr, flush=True)\nsys.exit(cli.main())"
+    with subprocess.Popen(
+        [sys.executable, "-c", script, "search", "-", "--user", "ada", "--format", form],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stderr is not None
+        assert process.stderr.readline() == "up\n"
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == catalogue.INTERRUPTED
+    if form == "json":
+        assert json.loads(out)["exit_class"] == "interrupted"
+        assert err == ""
+    else:
+        assert (out, err.count("\n")) == ("", 1)
+
+
+def given(**values):
+    import argparse
+
+    return argparse.Namespace(**{"user": None, "agent": None, "run_id": None, "text": None} | values)
+
+
+def test_standard_input_gives_a_line_to_each_dash_and_the_rest_to_the_text():
+    asked = given(user="-", agent="helper", text="-")
+    arguments.fill_from_stdin(asked, io.BytesIO("ada\r\nI live\nin Zürich.\n".encode()))
+    assert (asked.user, asked.agent, asked.text) == ("ada", "helper", "I live\nin Zürich.")
+
+
+def test_standard_input_may_give_short_values_alone():
+    for read in (b"ada", b"ada\n"):
+        asked = given(user="-", text="hello")
+        arguments.fill_from_stdin(asked, io.BytesIO(read))
+        assert (asked.user, asked.text) == ("ada", "hello")
+
+
+@pytest.mark.parametrize("read", [b"ada", b"\xff\xfe", b"x" * (arguments.STDIN_BYTES_MAX + 1)])
+def test_standard_input_that_is_short_or_long_or_no_text_is_refused(read):
+    with pytest.raises(errors.Usage):
+        arguments.fill_from_stdin(given(user="-", text="-"), io.BytesIO(read))
+
+
+def test_standard_input_is_left_alone_where_no_dash_asks_for_it():
+    arguments.fill_from_stdin(given(text="hello"), io.BytesIO(b"\xff"))
+
+
+def test_an_argument_that_is_not_utf_8_is_refused():
+    with pytest.raises(errors.Usage):
+        arguments.fill_from_stdin(given(user="\udcff"))
+    assert run(b"help", b"\xff").returncode == 2
+
+
+def test_what_a_message_carries_cannot_steer_the_terminal():
+    finding = envelope.Finding("X", "error", "found \x1b[2J", path="/a\u202eb", remediation="refold \x07")
+    assert all(each.isprintable() for line in envelope.finding_lines(finding) for each in line)
+    assert envelope.as_json("x", envelope.Outcome(findings=(finding,))).isascii()
