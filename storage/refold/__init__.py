@@ -1,0 +1,22 @@
+"""Refold: long-term memory for agents in which forgetting a person has a proof instead of a promise.
+
+from refold import Memory
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from refold.memory import Memory
+
+__all__ = ["Memory"]
+
+
+def __getattr__(name: str) -> object:
+    """Import `Memory` at its first use: `refold --help` needs none of what it needs."""
+    if name == "Memory":
+        from refold.memory import Memory
+
+        return Memory
+    raise AttributeError(f"module 'refold' has no attribute {name!r}")

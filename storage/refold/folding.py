@@ -1,0 +1,191 @@
+"""The fold as a verb: plan what is new, fold it batch by batch, publish a generation. Nightly and full folds are the same program.
+
+Computing takes no lock. Publishing does, and where another fold was faster it raises Moved, and all is planned again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from refold.errors import Drifted
+from refold.fold.ground import fold_batch
+from refold.fold.relations import Relations
+from refold.fold.symbolic import EXTRACTOR
+from refold.log.compact import compact
+from refold.log.head import Head
+from refold.state.builder import Builder, Moved, Published, can_extend
+from refold.state.generation import Absence, State
+from refold.state.recipe import Recipe
+from refold.store import Store
+
+BATCH_ENTRIES_MIN = 256
+BATCHES_MAX = 200
+TRIES_MAX = 5
+
+Clock = Callable[[], int]
+Random = Callable[[int], bytes]
+Report = Callable[[int, int], None]
+
+
+class Reason(StrEnum):
+    """Why a fold starts where it starts."""
+
+    NEW = "new entries"
+    NOTHING = "nothing new"
+    FIRST = "nothing was folded yet"
+    ASKED = "a full fold was asked for"
+    ABSENT = "the state is not usable"
+    RECIPE = "relations or search recipe changed"
+
+
+@dataclass(frozen=True, slots=True)
+class FoldPlan:
+    """What a fold would do: read the entries [first, end) in batches, and publish."""
+
+    first: int
+    end: int
+    reason: Reason
+    batches: tuple[tuple[int, int], ...]
+
+    @property
+    def full(self) -> bool:
+        """Whether the new generation stands on none before it."""
+        return self.reason in (Reason.FIRST, Reason.ASKED, Reason.ABSENT, Reason.RECIPE)
+
+    @property
+    def entries(self) -> int:
+        return self.end - self.first
+
+
+@dataclass(frozen=True, slots=True)
+class BatchDone:
+    """What one batch added."""
+
+    first: int
+    end: int
+    events: int
+    context_events: int  # of assistants, systems and tools: kept and searched, never asserted from
+    assertions: int
+    edges: int
+    rejected: int
+    dark: int  # entries whose key was destroyed
+
+
+@dataclass(frozen=True, slots=True)
+class FoldReport:
+    """What a fold did."""
+
+    plan: FoldPlan
+    generation: int
+    size: int  # entries of the log that are folded now
+    events: int
+    assertions: int
+    edges: int
+    rejected: int
+    dark: int
+    merged_rows: int
+    compacted_parts: int
+
+
+class Fold:
+    """One fold in progress. The batches go in order; nothing is seen by anybody before `publish`."""
+
+    def __init__(
+        self, store: Store, state: State, *, relations: Relations, recipe: Recipe, full: bool = False, random: Random = os.urandom
+    ) -> None:
+        self.store = store
+        self._relations = relations
+        self._head, _ = store.log.refresh()
+        self.plan = make_plan(self._head, state, relations=relations, recipe=recipe, full=full)
+        base = None if self.plan.full else state
+        self._builder = Builder(store, base, relations=recipe_digest(relations), recipe=recipe, random=random)
+        self.done: list[BatchDone] = []
+
+    def batch(self, first: int, end: int) -> BatchDone:
+        """Fold the entries [first, end). Raises Corrupt, KeyMissing."""
+        tally: Counter[str] = Counter()
+        counts: Counter[str] = Counter()
+        log = self.store.log
+        for events, subjects in log.entries(first, end, tally=tally):
+            asserting = [(event, log.fact_key(event)) for event in events if event.role.asserts]
+            folded = fold_batch(asserting, self._relations)
+            self._builder.add(events, folded, subjects=subjects)
+            counts.update(
+                events=len(events),
+                context_events=len(events) - len(asserting),
+                assertions=len(folded.assertions),
+                edges=len(folded.edges),
+                rejected=len(folded.rejections),
+            )
+        fields = ("events", "context_events", "assertions", "edges", "rejected")
+        done = BatchDone(first, end, **{name: counts[name] for name in fields}, dark=tally["dark"])
+        self.done.append(done)
+        return done
+
+    def publish(self, *, now: Clock) -> Published:
+        """Make what was folded the current generation. Raises Moved, Locked, WriteFailed."""
+        return self._builder.publish(self._head, now=now)
+
+    def report(self, published: Published, *, compacted_parts: int) -> FoldReport:
+        """Return the sum of what was done."""
+        sums = {name: sum(getattr(done, name) for done in self.done) for name in ("events", "assertions", "edges", "rejected", "dark")}
+        state = published.state
+        return FoldReport(self.plan, state.number, state.size, **sums, merged_rows=published.merged_rows, compacted_parts=compacted_parts)
+
+
+def make_plan(head: Head, state: State, *, relations: Relations, recipe: Recipe, full: bool = False) -> FoldPlan:
+    """Decide where a fold starts, and cut it into batches: as few as two hundred, however long the log."""
+    if full:
+        reason = Reason.ASKED
+    elif state.absent is not None:
+        reason = Reason.FIRST if state.absent is Absence.NEVER else Reason.ABSENT
+    elif not can_extend(state, relations=recipe_digest(relations), recipe=recipe):
+        reason = Reason.RECIPE
+    else:
+        reason = Reason.NEW if state.size < head.size else Reason.NOTHING
+    first = state.size if reason in (Reason.NEW, Reason.NOTHING) else 0
+    step = max(BATCH_ENTRIES_MIN, -(-(head.size - first) // BATCHES_MAX))
+    batches = tuple((start, min(start + step, head.size)) for start in range(first, head.size, step))
+    return FoldPlan(first, head.size, reason, batches)
+
+
+def fold(
+    store: Store,
+    state: State,
+    *,
+    relations: Relations,
+    recipe: Recipe,
+    full: bool = False,
+    now: Clock,
+    random: Random = os.urandom,
+    progress: Report | None = None,
+) -> FoldReport:
+    """Fold all that is new (all there is, if `full`), publish it, and compact the log. Raises Corrupt, Locked, WriteFailed."""
+    for _ in range(TRIES_MAX):
+        work = Fold(store, state, relations=relations, recipe=recipe, full=full, random=random)
+        for first, end in work.plan.batches:
+            work.batch(first, end)
+            if progress:
+                progress(end - work.plan.first, work.plan.entries)
+        try:
+            published = work.publish(now=now)
+        except Moved:
+            state = State.open(store)
+            continue
+        return work.report(published, compacted_parts=compact_log(store, now=now, random=random))
+    raise Drifted(f"other folds published first, {TRIES_MAX} times in a row", hint="refold fold")
+
+
+def compact_log(store: Store, *, now: Clock, random: Random = os.urandom) -> int:
+    """Merge small parts of the log where there are many; return how many were merged."""
+    return compact(store.log, now=now, random=random)
+
+
+def recipe_digest(relations: Relations) -> bytes:
+    """Return what the assertions of a generation depend on besides the log: the extractor and the relations."""
+    return hashlib.sha256(EXTRACTOR.encode() + b"\0" + relations.digest).digest()

@@ -1,0 +1,357 @@
+"""Memory: the face of the library. One short method per verb; the work is done in the rooms."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from refold import ingest, settings, times
+from refold import store as stores
+from refold.errors import NotAllowed, Usage
+from refold.model import AliasKind, Draft, Event, Fact, Hit, Role, Scope, Source, SubjectId, View
+from refold.settings import Principal
+from refold.state.generation import State, reading
+from refold.store import Places, Store, places
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from refold.folding import FoldPlan, FoldReport
+    from refold.imports.driver import ImportReport, Options
+    from refold.imports.driver import Progress as ImportProgress
+    from refold.ingest import Added
+    from refold.log.events import SubjectEntry
+    from refold.state.context import Context
+    from refold.state.why import Explanation
+    from refold.status import Status
+
+Clock = Callable[[], int]
+Random = Callable[[int], bytes]
+
+
+def clock() -> int:
+    """Return the time in µs since 1970 UTC."""
+    return time.time_ns() // 1_000
+
+
+class Memory:
+    """A memory that is open. Use as a context manager; threads may share it, processes open their own.
+
+    `user_id`, `agent_id` and `run_id` are the scope: whose memory is meant. A question needs a scope or a principal.
+    Times are ISO 8601 text or µs since 1970 UTC. Every method may raise the errors of `refold.errors`.
+    """
+
+    def __init__(self, store: Store, *, principal: Principal | None = None, now: Clock = clock, random: Random = os.urandom) -> None:
+        self.store = store
+        self._principal = principal
+        self._now = now
+        self._random = random
+        self._state = State.open(store)
+        self._tail: tuple[int, int, list[Event]] = (0, 0, [])  # from, to, events
+
+    @classmethod
+    def create(
+        cls,
+        store: Path | str | None = None,
+        *,
+        vault: Path | str | None = None,
+        root: Path | str | None = None,
+        now: Clock = clock,
+        random: Random = os.urandom,
+    ) -> Memory:
+        """Make a new, empty memory: store, vault and root. Raises Usage where there is one already."""
+        return cls(stores.create(places(store, vault, root, random=random), now=now, random=random), now=now, random=random)
+
+    @classmethod
+    def open(
+        cls,
+        store: Path | str | None = None,
+        *,
+        vault: Path | str | None = None,
+        root: Path | str | None = None,
+        principal: str | None = None,
+        now: Clock = clock,
+        random: Random = os.urandom,
+    ) -> Memory:
+        """Open a memory, as the principal of that name in the settings. Raises StoreMissing, KeyMissing, Corrupt, Usage."""
+        who = None if principal is None else settings.load().principal(principal)
+        return cls(stores.open_store(places(store, vault, root), random=random), principal=who, now=now, random=random)
+
+    def close(self) -> None:
+        """Drop keys, tables and files."""
+        self._state.close()
+        self._tail = (0, 0, [])
+        self.store.close()
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def places(self) -> Places:
+        return self.store.places
+
+    # Remember
+
+    def add(
+        self,
+        text: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        author: str | None = None,
+        source: str | Source | None = None,
+        said_at: str | int | None = None,
+        role: str = Role.USER,
+        subjects: Sequence[str] = (),
+        audience: Sequence[str] = (),
+        metadata: Mapping[str, object] | None = None,
+        key: str | None = None,
+    ) -> Added:
+        """Append one event. With a `key`, adding it again is no second event."""
+        draft = Draft(
+            text,
+            source=Source.parse(source) if isinstance(source, str) else source,
+            said_at=_moment(said_at, "said_at"),
+            author=author,
+            role=_role(role),
+            scope=self._limited(Scope(user_id, agent_id, run_id)),
+            audience=tuple(audience),
+            subjects=tuple(subjects),
+            metadata=dict(metadata or {}),
+            key=key,
+        )
+        return self.add_many([draft])[0]
+
+    def add_many(self, drafts: Sequence[Draft]) -> list[Added]:
+        """Append drafts as one commit."""
+        drafts = [replace(draft, scope=self._limited(draft.scope)) for draft in drafts]
+        with self._reading() as state:
+            return ingest.add(self.store, drafts, index=state, now=self._now, random=self._random)
+
+    def import_files(
+        self,
+        paths: Iterable[Path | str],
+        *,
+        reader: str = "auto",
+        options: Options | None = None,
+        progress: Callable[[ImportProgress], None] | None = None,
+    ) -> ImportReport:
+        """Add the events of chats and documents. What is there already is not added again."""
+        from refold.imports import driver
+
+        options = options or driver.Options()
+        scope = self._limited(Scope(options.user, options.agent, options.run))
+        with self._reading() as state:
+            return driver.import_files(
+                self.store,
+                [Path(path) for path in paths],
+                reader=reader,
+                options=replace(options, user=scope.user),
+                index=state,
+                now=self._now,
+                random=self._random,
+                progress=progress,
+            )
+
+    def fold_plan(self, *, full: bool = False) -> FoldPlan:
+        """Return what `fold` would do."""
+        from refold import folding, recipes
+
+        self._operator_only()
+        with self._reading() as state:
+            head, _ = self.store.log.refresh()
+            return folding.make_plan(head, state, relations=recipes.relations(), recipe=recipes.search(), full=full)
+
+    def fold(self, *, full: bool = False, progress: Callable[[int, int], None] | None = None) -> FoldReport:
+        """Fold what is new into the state, or with `full` everything anew."""
+        from refold import folding, recipes
+
+        self._operator_only()
+        self.store.log.refresh()
+        return folding.fold(
+            self.store,
+            State.open(self.store),
+            relations=recipes.relations(),
+            recipe=recipes.search(),
+            full=full,
+            now=self._now,
+            random=self._random,
+            progress=progress,
+        )
+
+    def status(self) -> Status:
+        """Return how the memory is, in numbers."""
+        from refold import status
+
+        self._operator_only()
+        with self._reading() as state:
+            return status.read(self.store, state)
+
+    # Ask
+
+    def search(
+        self,
+        query: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        limit: int = 10,
+        explain: bool = False,
+    ) -> list[Hit]:
+        """Return the events that say most about a query, best first; those that are not folded yet among them."""
+        from refold.state.search import search
+
+        view = self._view(user_id, agent_id, run_id)
+        with self._reading() as state:
+            return search(state, self._unfolded(state), self.store.log, view, query, limit=limit, explain=explain)
+
+    def context(
+        self, query: str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None, tokens: int = 300
+    ) -> Context:
+        """Return cited lines for a prompt, within a budget of tokens."""
+        from refold.state.context import context
+
+        view = self._view(user_id, agent_id, run_id)
+        with self._reading() as state:
+            return context(state, self._unfolded(state), self.store.log, view, query, tokens=tokens)
+
+    def facts(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        entity: str | None = None,
+        relation: str | None = None,
+        as_of: str | int | None = None,
+        valid_at: str | int | None = None,
+        history: bool = False,
+        all: bool = False,
+        limit: int | None = None,
+    ) -> list[Fact]:
+        """Return what holds; with `history` also what held, with `all` whatever was stated.
+
+        `as_of` is a sequence number or an ISO time (nothing recorded after it counts), `valid_at` a time in the world.
+        """
+        from refold.state.facts import facts
+
+        view = self._view(user_id, agent_id, run_id, as_of=as_of, valid_at=valid_at)
+        with self._reading() as state:
+            return facts(state, self.store.log, view, entity=entity, relation=relation, history=history, all=all, limit=limit)
+
+    def why(
+        self, fact: Fact | bytes | str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
+    ) -> Explanation:
+        """Explain a fact: the events and spans it rests on, what made it, what it beat and what beat it.
+
+        `fact` is a fact, its id, or the first hex digits of its id. Without a scope or principal, events with audience labels stay hidden.
+        """
+        from refold.state.why import why
+
+        wanted = fact.fact_id if isinstance(fact, Fact) else fact if isinstance(fact, bytes) else _id(fact)
+        view = self._view(user_id, agent_id, run_id, needs_scope=False)
+        with self._reading() as state:
+            return why(state, self.store.log, view, wanted)
+
+    def sql(self, query: str) -> pa.Table:
+        """Answer one read-only SQL statement over the log and the state: for the operator."""
+        from refold.state.views import sql
+
+        self._operator_only()
+        with self._reading() as state:
+            return sql(state, self.store.log, query)
+
+    # People
+
+    def subjects(self) -> dict[SubjectId, list[SubjectEntry]]:
+        """Return the data subjects with their entries, oldest first."""
+        self._operator_only()
+        return ingest.subjects(self.store)
+
+    def subject_add(self, aliases: Sequence[tuple[AliasKind, str]]) -> SubjectId:
+        """Make aliases known as those of one person."""
+        self._operator_only()
+        with self._reading() as state:
+            return ingest.subject_add(self.store, aliases, index=state, now=self._now, random=self._random)
+
+    # Inside
+
+    @contextmanager
+    def _reading(self) -> Iterator[State]:
+        """Give the newest state, held against removal while it is read."""
+        with ExitStack() as held:
+            self._state = held.enter_context(reading(self.store, self._state))
+            yield self._state
+
+    def _unfolded(self, state: State) -> list[Event]:
+        """Return the events that the state does not know yet; read once, then followed."""
+        head, _ = self.store.log.refresh()
+        first, end, events = self._tail
+        if first != state.size:
+            first, end, events = state.size, state.size, []
+        if end < head.size:
+            events = [*events, *(event for batch in self.store.log.events(end, head.size) for event in batch)]
+        self._tail = (first, head.size, events)
+        return events
+
+    def _view(
+        self,
+        user_id: str | None,
+        agent_id: str | None,
+        run_id: str | None,
+        *,
+        as_of: str | int | None = None,
+        valid_at: str | int | None = None,
+        needs_scope: bool = True,
+    ) -> View:
+        scope = self._limited(Scope(user_id, agent_id, run_id))
+        if needs_scope and scope.is_empty and self._principal is None:
+            raise Usage("whose memory is meant: a question needs a user, an agent, a run or a principal", hint="refold help scope")
+        return View(
+            scope,
+            labels=self._principal.labels if self._principal else frozenset(),
+            as_of_seq=as_of if isinstance(as_of, int) else None,
+            as_of_time=times.parse(as_of, what="as_of") if isinstance(as_of, str) else None,
+            valid_at=_moment(valid_at, "valid_at"),
+        )
+
+    def _limited(self, scope: Scope) -> Scope:
+        return self._principal.limit(scope) if self._principal else scope
+
+    def _operator_only(self) -> None:
+        """Refuse a principal that is limited: what follows sees everything. Nobody named is whoever holds the keys."""
+        who = self._principal
+        if who is not None and (who.labels is not None or who.users is not None):
+            raise NotAllowed("this needs a principal who may see everything", hint="refold help principals")
+
+
+def _moment(when: str | int | None, what: str) -> int | None:
+    return times.parse(when, what=what) if isinstance(when, str) else when
+
+
+def _role(role: str) -> Role:
+    try:
+        return Role(role)
+    except ValueError:
+        raise Usage(f"a role is one of {', '.join(Role)}") from None
+
+
+def _id(text: str) -> bytes:
+    """Read the first hex digits of an id; an odd one stands for itself alone, so only whole bytes count."""
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise Usage("a fact id is an even number of hex digits", hint="refold facts") from None

@@ -1,0 +1,75 @@
+"""Status: how a memory is, in numbers that a person reads every morning. No names, no content."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+import pyarrow.compute as pc
+
+from refold.model import RejectionCode
+from refold.state.generation import State
+from refold.store import Places, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """How a memory is."""
+
+    places: Places
+    origin: str
+    epoch: int
+    fenced: bool
+    entries: int  # of the log
+    commits: int
+    parts: int
+    log_bytes: int
+    recorded_until: int | None  # µs, the time of the newest commit; None: nothing was added yet
+    generation: int
+    absent: str | None  # why there is no state, where there is none
+    folded: int  # entries
+    unfolded: int
+    events: int  # folded
+    sources: int
+    subjects: int  # ids with an alias, folded
+    assertions: int
+    edges: int
+    rejections: dict[str, int]  # by code
+    finding: str | None  # what is damaged in the state
+
+
+def read(store: Store, state: State) -> Status:
+    """Return the status of an open store and its state."""
+    head, _ = store.log.refresh()
+    counts = state.counts
+    return Status(
+        places=store.places,
+        origin=store.origin,
+        epoch=head.epoch,
+        fenced=head.fence is not False,
+        entries=head.size,
+        commits=head.version,
+        parts=len(head.parts),
+        log_bytes=sum(part.size for part in head.parts),
+        recorded_until=head.commit.time if head.size else None,
+        generation=state.number,
+        absent=None if state.absent is None else state.absent.value,
+        folded=state.size,
+        unfolded=head.size - state.size,
+        events=counts["events"],
+        sources=_distinct(state, "events", "source"),
+        subjects=_distinct(state, "aliases", "subject"),
+        assertions=counts["assertions"],
+        edges=counts["edges"] // 2,
+        rejections=_rejections(state),
+        finding=None if state.finding is None else state.finding.message,
+    )
+
+
+def _distinct(state: State, table: str, column: str) -> int:
+    return pc.count_distinct(state.table(table, [column])[column]).as_py()
+
+
+def _rejections(state: State) -> dict[str, int]:
+    codes = Counter(state.table("rejections", ["code"])["code"].to_pylist())
+    return {RejectionCode(code).name.lower().replace("_", "-"): count for code, count in sorted(codes.items())}
