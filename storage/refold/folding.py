@@ -24,7 +24,7 @@ from refold.state.recipe import Recipe
 from refold.store import Store
 
 BATCH_ENTRIES_MIN = 256
-BATCHES_MAX = 200
+BATCHES_MAX = 196  # with plan, publish, catch-up and compact, a flow has at most two hundred tasks
 TRIES_MAX = 5
 
 Clock = Callable[[], int]
@@ -99,6 +99,7 @@ class Fold:
         self, store: Store, state: State, *, relations: Relations, recipe: Recipe, full: bool = False, random: Random = os.urandom
     ) -> None:
         self.store = store
+        self._state = state
         self._relations = relations
         self._head, _ = store.log.refresh()
         self.plan = make_plan(self._head, state, relations=relations, recipe=recipe, full=full)
@@ -127,15 +128,15 @@ class Fold:
         self.done.append(done)
         return done
 
-    def publish(self, *, now: Clock) -> Published:
-        """Make what was folded the current generation. Raises Moved, Locked, WriteFailed."""
-        return self._builder.publish(self._head, now=now)
+    def publish(self, *, now: Clock) -> Published | None:
+        """Make what was folded the current generation; None where there is nothing new. Raises Moved, Locked, WriteFailed."""
+        return None if self.plan.reason is Reason.NOTHING else self._builder.publish(self._head, now=now)
 
-    def report(self, published: Published, *, compacted_parts: int) -> FoldReport:
+    def report(self, published: Published | None, *, compacted_parts: int) -> FoldReport:
         """Return the sum of what was done."""
         sums = {name: sum(getattr(done, name) for done in self.done) for name in ("events", "assertions", "edges", "rejected", "dark")}
-        state = published.state
-        return FoldReport(self.plan, state.number, state.size, **sums, merged_rows=published.merged_rows, compacted_parts=compacted_parts)
+        state, merged_rows = (published.state, published.merged_rows) if published else (self._state, 0)
+        return FoldReport(self.plan, state.number, state.size, **sums, merged_rows=merged_rows, compacted_parts=compacted_parts)
 
 
 def make_plan(head: Head, state: State, *, relations: Relations, recipe: Recipe, full: bool = False) -> FoldPlan:
