@@ -151,6 +151,7 @@ class _Batch:
         self._random = random
         ids = random(16 * len(lines))
         self._event_ids = [EventId(ids[at : at + 16]) for at in range(0, len(ids), 16)]
+        self._known: set[str] = set()  # names that were those of known persons: they may not be minted anew behind an erasure
         self._minted: dict[str, Sealable] = {}
         self._events: dict[tuple[int, tuple[SubjectId, ...], SubjectId | None], Sealable] = {}
         self._there: dict[int, Added] = {}  # drafts that are in the log already
@@ -215,6 +216,9 @@ class _Batch:
         tags = {name: alias_tag(keyring, name) for name in names}
         found = known.subjects_of(list(tags.values()))
         _check_usable(list(found.values()), known, keyring)
+        if any(name in self._known and tag not in found for name, tag in tags.items()):
+            raise _erased()
+        self._known.update(name for name, tag in tags.items() if tag in found)
         minted = {name: self._mint(name, alias) for name, alias in names.items() if tags[name] not in found}
         ids = {name: minted[name].subjects[0] if name in minted else found[tag] for name, tag in tags.items()}
         return ids, minted
@@ -270,4 +274,8 @@ def _check_usable(found: Sequence[SubjectId], known: Known, keyring: Keyring) ->
     """Refuse an id that has neither a secret of its own nor an entry of the live epoch. Raises SubjectErased."""
     doubtful = [subject for subject in found if not keyring.has_explicit(subject)]
     if doubtful and len(known.living(doubtful)) < len(set(doubtful)):
-        raise SubjectErased("a person named here was erased", hint="refold help subject")
+        raise _erased()
+
+
+def _erased() -> SubjectErased:
+    return SubjectErased("a person named here was erased", hint="refold help subject")

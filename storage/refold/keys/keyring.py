@@ -11,16 +11,18 @@ Where single events had to go, a seed is replaced by the nodes of its tree besid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from refold.errors import KeyMissing
-from refold.keys.crypto import KEY_BYTES, derive, label, mac
+from refold.keys.crypto import KEY_BYTES, derive, keyed, label, mac
 from refold.model import EventId, SubjectId
 
 CELL_KEY = label("refold.cell/key/v1")
 FACT_KEY = "refold/fact/v1"
 BYTES = [bytes([value]) for value in range(256)]
+CELL_KEYS = [CELL_KEY + suite for suite in BYTES]
 
 
 class Records:
@@ -97,14 +99,17 @@ class Keyring:
         self.attest_key = secrets.attest_key
         self.idem_key = secrets.idem_key
         self.suppress_key = secrets.suppress_key
-        self._batches: dict[tuple[int, bytes], bytes | None] = {}
-        self._subjects: dict[bytes, bytes] = {}  # explicit secrets met
-        self._seeded: dict[bytes, bytes] = {}  # secrets that this epoch's seed gave
+        self._nodes = _Derived(self._node)
+        self._batches = _Derived(self._batch)
+        self._living = _Derived(self._living_secret)  # of subjects, for events of this epoch
+        self._carried = _Derived(self._explicit_secret)  # and for older ones
 
-    def event_key(self, epoch: int, event_id: bytes, subjects: Iterable[bytes], *, suite: int = 1) -> bytes:
+    def event_key(self, epoch: int, event_id: bytes, subjects: Sequence[bytes], suite: int = 1) -> bytes:
         """Return the key of a cell. `subjects` are sorted and distinct. Raises KeyMissing if any secret was destroyed."""
-        secrets = [self._subjects.get(subject) or self._subject_secret(epoch, subject) for subject in subjects]
-        return mac(self._share(epoch, event_id), b"".join((CELL_KEY, BYTES[suite], event_id, *secrets)))
+        secret_of = self._living if epoch == self.epoch else self._carried
+        secrets = b"".join(map(secret_of.__getitem__, subjects))
+        share = self._batches[epoch, event_id[:2]](event_id)
+        return mac(share, CELL_KEYS[suite] + event_id + secrets)
 
     def has_explicit(self, subject: bytes) -> bool:
         """Whether the subject's own secret was carried over from an earlier epoch."""
@@ -128,11 +133,11 @@ class Keyring:
         for epoch, events in (gone or {}).items():
             for batch in sorted({event[:2] for event in events}):
                 kept = set(survivors(epoch, batch)) - set(events) if survivors else set()
-                shares.update({event: self._share(epoch, event) for event in kept})
+                shares.update({event: self._batches[epoch, batch](event) for event in kept})
                 _puncture(nodes, epoch, batch)
             for event in events:
                 shares.pop(event, None)
-        carried: dict[bytes, bytes] = {subject: self._subject_secret(self.epoch, subject) for subject in subjects}
+        carried: dict[bytes, bytes] = {subject: self._living[subject] for subject in subjects}
         return Secrets(
             self.epoch + 1,
             *(random(KEY_BYTES) for _ in range(5)),
@@ -142,50 +147,52 @@ class Keyring:
             Records.of(shares, ID_BYTES),
         )
 
-    def _subject_secret(self, epoch: int, subject: bytes) -> bytes:
-        """Return an explicit secret; else, for this epoch's events only, the one that its seed gives."""
-        if epoch == self.epoch and subject in self._seeded:
-            return self._seeded[subject]
+    def _living_secret(self, subject: bytes) -> bytes:
+        return self._secrets.subjects.get(subject) or mac(self._secrets.subject_seed, subject)
+
+    def _explicit_secret(self, subject: bytes) -> bytes:
         secret = self._secrets.subjects.get(subject)
-        if secret is not None:
-            self._subjects[subject] = secret
-        elif epoch == self.epoch:
-            secret = self._seeded[subject] = mac(self._secrets.subject_seed, subject)
-        else:
+        if secret is None:
             raise KeyMissing("a subject of this event has no key any more")
         return secret
 
-    def _share(self, epoch: int, event_id: bytes) -> bytes:
-        batch = event_id[:2]
-        try:
-            secret = self._batches[epoch, batch]
-        except KeyError:
-            secret = self._batches[epoch, batch] = self._batch_secret(epoch, batch)
-        share = self._secrets.shares.get(event_id) if secret is None else mac(secret, event_id)
+    def _batch(self, at: tuple[int, bytes]) -> Callable[[bytes], bytes]:
+        """Return what gives the shares of a batch's events."""
+        secret = self._nodes[at]
+        return self._explicit_share if secret is None else keyed(secret)
+
+    def _explicit_share(self, event_id: bytes) -> bytes:
+        share = self._secrets.shares.get(event_id)
         if share is None:
             raise KeyMissing("the key of this event was destroyed", entry_id=event_id.hex())
         return share
 
-    def _batch_secret(self, epoch: int, batch: bytes) -> bytes | None:
-        """Return the secret of a batch from the node nearest to it; None where only explicit shares are left."""
-        if epoch == self.epoch:
-            return _descend(self._secrets.batch_seed, batch)
-        for depth in range(3):
-            secret = self._secrets.batches.get(node(epoch, batch[:depth]))
-            if secret is not None:
-                return _descend(secret, batch[depth:])
-        return None
+    def _node(self, at: tuple[int, bytes]) -> bytes | None:
+        """Return a node of the tree under an epoch's batch seed; None where it was punctured, or never was."""
+        epoch, path = at
+        if epoch == self.epoch and not path:
+            return self._secrets.batch_seed
+        secret = self._secrets.batches.get(node(epoch, path))
+        if secret is None and path:
+            above = self._nodes[epoch, path[:-1]]
+            secret = None if above is None else mac(above, path[-1:])
+        return secret
+
+
+class _Derived(dict):
+    """Values that are derived when they are first asked for."""
+
+    def __init__(self, derive: Callable[[Any], Any]) -> None:
+        self._derive = derive
+
+    def __missing__(self, key: Any) -> Any:
+        value = self[key] = self._derive(key)
+        return value
 
 
 def fact_key(event_key: bytes) -> bytes:
     """Return what an event lends to the ids of the facts that rest on it."""
     return derive(event_key, FACT_KEY)
-
-
-def _descend(secret: bytes, path: bytes) -> bytes:
-    for value in path:
-        secret = mac(secret, BYTES[value])
-    return secret
 
 
 def _puncture(nodes: dict[bytes, bytes], epoch: int, batch: bytes) -> None:

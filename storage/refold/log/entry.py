@@ -71,23 +71,17 @@ def ids_prefix(ids: Sequence[bytes]) -> bytes:
     return SEALED_PREFIX + len(ids).to_bytes(2, "big") + b"".join(ids)
 
 
-def ids_of(payload: bytes) -> tuple[bytes, ...]:
-    """Return the subject ids (of a call: the input event ids) in front of a sealed payload."""
-    end = 4 + ID_BYTES * int.from_bytes(payload[2:4], "big")
-    return tuple([payload[at : at + ID_BYTES] for at in range(4, end, ID_BYTES)])
+def ids_of(payload: bytes) -> tuple[tuple[bytes, ...], int]:
+    """Return the subject ids (of a call: the input event ids) in front of a sealed payload, and where its nonce begins."""
+    end = 4 + ID_BYTES * (payload[2] << 8 | payload[3])
+    if end == 4 + ID_BYTES:
+        return (payload[4:end],), end
+    return tuple([payload[at : at + ID_BYTES] for at in range(4, end, ID_BYTES)]), end
 
 
 def seal(key: bytes, nonce: bytes, plaintext: bytes, *, header: bytes, ids: bytes, bound_to: bytes) -> bytes:
     """Return a payload. `ids` is `ids_prefix`, `bound_to` is `aad_prefix`."""
     return ids + nonce + crypto.seal(key, nonce, padded(plaintext), bound_to + header + ids)
-
-
-def unseal(key: bytes, payload: bytes, *, header: bytes, bound_to: bytes) -> bytes:
-    """Return the plaintext of a payload. Raises crypto.Unauthentic."""
-    end = 4 + ID_BYTES * int.from_bytes(payload[2:4], "big")
-    start = end + crypto.NONCE_BYTES
-    text = crypto.unseal(key, payload[end:start], payload[start:], bound_to + header + payload[:end])
-    return text[4 : 4 + int.from_bytes(text[:4], "big")]
 
 
 def padded(plaintext: bytes) -> bytes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -13,12 +14,13 @@ from refold.errors import KeyMissing, Usage
 from refold.keys import crypto
 from refold.keys.keyring import Keyring, fact_key
 from refold.keys.vault import Vault
-from refold.log import append, read
+from refold.log import append, compact, read
 from refold.log.append import Appended, Clock, Random, Sealable
+from refold.log.compact import Compacted
 from refold.log.events import SubjectEntry
 from refold.log.head import Head, Place, forward, newest
 from refold.log.parts import Rows
-from refold.log.read import Reader
+from refold.log.read import KINDS, Opened, Reader
 from refold.log.tail import Tail
 from refold.model import EntryKind, Event
 
@@ -100,6 +102,10 @@ class Log:
         for events, _ in self._reader.entries(first, end, kinds=(EntryKind.EVENT,), tally=tally):
             yield events
 
+    def opened(self, first: int = 0, end: int | None = None, *, kinds: Container[int] = KINDS) -> Iterator[list[Opened]]:
+        """Yield the readable cells of [first, end), part by part: plaintexts with their headers and ids."""
+        return self._reader.opened(first, end, kinds=kinds)
+
     def event(self, seq: int) -> Event:
         """Return one event. Raises Usage where `seq` is none, KeyMissing where it was erased, Corrupt."""
         return self._reader.event(seq)
@@ -109,13 +115,23 @@ class Log:
         for _, subjects in self._reader.entries(first, end, kinds=(EntryKind.SUBJECT,)):
             yield from subjects
 
-    def entries(self, first: int = 0, end: int | None = None) -> Iterator[tuple[list[Event], list[SubjectEntry]]]:
-        """Yield the readable events and subject entries of [first, end), part by part."""
-        return self._reader.entries(first, end)
+    def entries(
+        self, first: int = 0, end: int | None = None, *, tally: Counter[str] | None = None
+    ) -> Iterator[tuple[list[Event], list[SubjectEntry]]]:
+        """Yield the readable events and subject entries of [first, end), part by part; count the others as `events` does."""
+        return self._reader.entries(first, end, tally=tally)
 
     def columns(self, first: int = 0, end: int | None = None) -> pa.Table:
         """Return the clear headers of [first, end) as typed columns: what SQL may see of the log without a key."""
         return read.columns(self.rows(first, end))
+
+    def compact(self, *, now: Clock, random: Random, parts_max: int = compact.PARTS_MAX) -> Compacted:
+        """Merge small parts where there are many, and sweep what has outlived its grace. Raises Locked."""
+        return compact.compact(self, parts_max=parts_max, now=now, random=random)
+
+    def debris(self) -> list[Path]:
+        """Return the files of the log that no live list names. They do no harm."""
+        return compact.debris(self)
 
     def fact_key(self, event: Event) -> bytes:
         """Return what an event lends to the ids of facts that rest on it. Raises KeyMissing."""

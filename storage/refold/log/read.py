@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from collections import Counter, OrderedDict
 from collections.abc import Container, Iterable, Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 
 from refold.errors import Corrupt, KeyMissing, Usage
-from refold.keys.crypto import Unauthentic
+from refold.keys import crypto
+from refold.keys.crypto import NONCE_BYTES
 from refold.keys.keyring import Keyring
 from refold.log import entry, parts
 from refold.log.entry import Header
@@ -27,13 +28,8 @@ KINDS = (EntryKind.EVENT, EntryKind.SUBJECT)
 CACHE_BYTES_MAX = 128 << 20
 
 
-class Opened(NamedTuple):
-    """An entry whose cell was opened."""
-
-    seq: int
-    header: Header
-    ids: tuple[bytes, ...]
-    plaintext: bytes
+# An entry whose cell was opened: seq, header as written, ids in front of the payload, plaintext. A plain tuple: a million of them are made.
+Opened = tuple[int, bytes, tuple[bytes, ...], bytes]
 
 
 class Reader:
@@ -58,18 +54,24 @@ class Reader:
             yield rows
             first = rows.end
 
+    def opened(self, first: int, end: int | None, *, kinds: Container[int], tally: Counter[str] | None = None) -> Iterator[list[Opened]]:
+        """Yield opened cells, part by part, of the kinds asked for."""
+        for rows in self.rows(first, end):
+            yield open_rows(rows, self._log.keyring, self._bound_to, kinds=kinds, tally=tally)
+
     def entries(
         self, first: int, end: int | None, *, kinds: Container[int] = KINDS, tally: Counter[str] | None = None
     ) -> Iterator[tuple[list[Event], list[SubjectEntry]]]:
         """Yield events and subject entries, part by part, of the kinds asked for."""
-        for rows in self.rows(first, end):
+        for opened in self.opened(first, end, kinds=kinds, tally=tally):
             events: list[Event] = []
             subjects: list[SubjectEntry] = []
-            for one in open_rows(rows, self._log.keyring, self._bound_to, kinds=kinds, tally=tally):
-                if one.header.kind == EntryKind.EVENT:
-                    events.append(decode_event(one.plaintext, one.header, one.seq, one.ids))
+            for seq, raw, ids, plaintext in opened:
+                header = Header.of(raw)
+                if header.kind == EntryKind.EVENT:
+                    events.append(decode_event(plaintext, header, seq, ids))
                 else:
-                    subjects.append(decode_subject(one.plaintext, one.header, one.seq, one.ids))
+                    subjects.append(decode_subject(plaintext, header, seq, ids))
             yield events, subjects
 
     def event(self, seq: int) -> Event:
@@ -80,8 +82,8 @@ class Reader:
         header = Header.of(rows.headers()[0])
         if header.kind != EntryKind.EVENT:
             raise Usage(f"entry {seq} is not an event", entry_id=str(seq))
-        for one in open_rows(rows, self._log.keyring, self._bound_to, kinds=(EntryKind.EVENT,)):
-            return decode_event(one.plaintext, one.header, one.seq, one.ids)
+        for _, raw, ids, plaintext in open_rows(rows, self._log.keyring, self._bound_to, kinds=(EntryKind.EVENT,)):
+            return decode_event(plaintext, Header.of(raw), seq, ids)
         raise KeyMissing(f"entry {seq} was erased", entry_id=str(seq))
 
     def close(self) -> None:
@@ -143,29 +145,30 @@ class Reader:
         return seqs
 
 
-def open_rows(
-    rows: Rows, keyring: Keyring, bound_to: bytes, *, kinds: Container[int], tally: Counter[str] | None = None
-) -> Iterator[Opened]:
-    """Yield the opened cells of some kinds; count in `tally` what is not there to be opened. Raises Corrupt."""
+def open_rows(rows: Rows, keyring: Keyring, bound_to: bytes, *, kinds: Container[int], tally: Counter[str] | None = None) -> list[Opened]:
+    """Return the opened cells of some kinds; count in `tally` what is not there to be opened. Raises Corrupt."""
     counts = Counter() if tally is None else tally
+    opened: list[Opened] = []
+    key_of, unseal = keyring.event_key, crypto.unseal
     for seq, (raw, payload) in enumerate(zip(rows.headers(), rows.payloads(), strict=True), rows.first):
-        header = Header.of(raw)
-        if header.kind not in kinds:
-            entry.check_known(header, seq)
-            counts[_name(header.kind)] += 1
+        _, kind, suite, epoch, _, event_id, _ = entry.HEADER.unpack(raw)
+        if kind not in kinds:
+            counts[_kind_name(raw, seq)] += 1
         elif payload is None:
             counts["erased"] += 1
         else:
-            ids = entry.ids_of(payload)
             try:
-                key = keyring.event_key(header.epoch, header.event_id, ids, suite=header.suite)
-                plaintext = entry.unseal(key, payload, header=raw, bound_to=bound_to)
+                ids, end = entry.ids_of(payload)
+                key = key_of(epoch, event_id, ids, suite)
+                padded = unseal(key, payload[end : end + NONCE_BYTES], payload[end + NONCE_BYTES :], bound_to + raw + payload[:end])
             except KeyMissing:
                 counts["dark"] += 1
                 continue
-            except (Unauthentic, ValueError):
+            except (crypto.Unauthentic, ValueError, IndexError):
+                entry.check_known(Header.of(raw), seq)
                 raise Corrupt(f"entry {seq} does not open under its key", entry_id=str(seq), hint="refold audit --log --deep") from None
-            yield Opened(seq, header, ids, plaintext)
+            opened.append((seq, raw, ids, padded[4 : 4 + int.from_bytes(padded[:4], "big")]))
+    return opened
 
 
 def columns(batches: Iterable[Rows]) -> pa.Table:
@@ -208,5 +211,8 @@ def _ids(column: np.ndarray) -> pa.Array:
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(column), [None, pa.py_buffer(column.tobytes())])
 
 
-def _name(kind: int) -> str:
-    return "control" if EntryKind(kind).is_control else EntryKind(kind).name.lower()
+def _kind_name(raw: bytes, seq: int) -> str:
+    header = Header.of(raw)
+    entry.check_known(header, seq)
+    kind = EntryKind(header.kind)
+    return "control" if kind.is_control else kind.name.lower()
