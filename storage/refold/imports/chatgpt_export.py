@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,30 +53,29 @@ def read(file: File, options: Options) -> Iterator[Draft | Malformed]:
             if isinstance(record, Malformed):
                 yield record
                 continue
-            place = f"conversation {record.number}"
             try:
                 conversation = records.as_object(records.parse(record.raw), "the conversation")
-                yield from _conversation(conversation, record.number, file, options)
+                yield from _conversation(conversation, file, number=record.number, options=options)
             except Usage as error:
-                yield Malformed(place, error.message)
+                yield Malformed(f"conversation {record.number}", error.message)
 
 
-def _conversation(conversation: Json, number: int, file: File, options: Options) -> Iterator[Draft | Malformed]:
+def _conversation(conversation: Json, file: File, *, number: int, options: Options) -> Iterator[Draft | Malformed]:
     nodes = _nodes(conversation)
-    ref = _ref(conversation, file, number)
+    ref = _ref(conversation, file, number=number)
     current = _current(nodes, conversation.get("current_node"))
     title = conversation.get("title")
     shared: dict[str, object] = {"title": title} if isinstance(title, str) and title else {}
     reached = 0
-    for place in _places(nodes, stamp(conversation.get("create_time"), options.latest), options.latest):
+    created = stamp(conversation.get("create_time"), options.latest)
+    for place in _places(nodes, created=created, latest=options.latest):
         reached += 1
         metadata = shared | ({"branch": "abandoned"} if current and place.node not in current else {})
         try:
             message = nodes[place.node].get("message")
             if message is not None:
-                yield options.draft(
-                    _said(records.as_object(message, "the message"), Source("chat", ref, place.part), place, metadata, options.latest)
-                )
+                said = _said(records.as_object(message, "the message"), place, ref=ref, latest=options.latest)
+                yield options.draft(replace(said, metadata=metadata))
         except Usage as error:
             yield Malformed(f"conversation {number}, message {place.part}", error.message)
     if reached < len(nodes):
@@ -87,7 +87,7 @@ def _nodes(conversation: Json) -> dict[str, Json]:
     return {name: records.as_object(node, "a node of the conversation") for name, node in mapping.items()}
 
 
-def _ref(conversation: Json, file: File, number: int) -> str:
+def _ref(conversation: Json, file: File, *, number: int) -> str:
     for key in ("conversation_id", "id"):
         given = conversation.get(key)
         if isinstance(given, str) and given:
@@ -104,13 +104,13 @@ def _current(nodes: Mapping[str, Json], name: object) -> set[str]:
     return path
 
 
-def _places(nodes: Mapping[str, Json], created: int | None, latest: int | None) -> Iterator[Place]:
+def _places(nodes: Mapping[str, Json], *, created: int | None, latest: int | None) -> Iterator[Place]:
     """Walk the tree from its roots, a branch to its end before the next one."""
     children = _children(nodes)
     waiting = [Place(root, 0, "" if first else root, created) for root, first in _first_last(children[None])]
     while waiting:
         place = waiting.pop()
-        place = place._replace(said_at=_time(nodes[place.node], place.said_at, latest))
+        place = place._replace(said_at=_time(nodes[place.node], place.said_at, latest=latest))
         yield place
         below = _first_last(children.get(place.node, ()))
         waiting += [Place(child, place.depth + 1, place.branch if first else child, place.said_at) for child, first in below]
@@ -137,7 +137,7 @@ def _names(value: object) -> Sequence[str]:
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []
 
 
-def _time(node: Json, known: int | None, latest: int | None) -> int | None:
+def _time(node: Json, known: int | None, *, latest: int | None) -> int | None:
     message = node.get("message")
     try:
         own = stamp(message.get("create_time"), latest) if isinstance(message, dict) else None
@@ -146,12 +146,12 @@ def _time(node: Json, known: int | None, latest: int | None) -> int | None:
     return known if own is None else own
 
 
-def _said(message: Json, source: Source, place: Place, metadata: dict[str, object], latest: int | None) -> Said:
+def _said(message: Json, place: Place, *, ref: str, latest: int | None) -> Said:
     author = records.as_object(message.get("author"), "the author of the message")
     stamp(message.get("create_time"), latest)
     name = author.get("name")
     known = name if isinstance(name, str) and name else None
-    return Said(_text(message), source, role_of(author.get("role")), place.said_at, known, metadata)
+    return Said(_text(message), Source("chat", ref, place.part), role_of(author.get("role")), place.said_at, known)
 
 
 def _text(message: Json) -> str:

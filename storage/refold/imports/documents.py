@@ -90,7 +90,7 @@ class Pile:
 Blocks = Callable[[Iterator[Line]], Iterator[Block]]
 
 
-def read_blocks(file: File, options: Options, blocks: Blocks) -> Iterator[Draft | Malformed]:
+def read_blocks(file: File, options: Options, *, blocks: Blocks) -> Iterator[Draft | Malformed]:
     """Yield a draft for each block that has words.
 
     A head with a date that cannot be read refuses the whole file: a backdated letter that speaks as of today would win over
@@ -106,10 +106,10 @@ def read_blocks(file: File, options: Options, blocks: Blocks) -> Iterator[Draft 
         except Usage as error:
             yield Malformed(f"line {first.line}", error.message)
             return
-        yield from _drafts(found if is_consumed else chain((first,), found), head, file, options)
+        yield from _drafts(found if is_consumed else chain((first,), found), head, file=file, options=options)
 
 
-def _drafts(blocks: Iterator[Block], head: Head, file: File, options: Options) -> Iterator[Draft | Malformed]:
+def _drafts(blocks: Iterator[Block], head: Head, *, file: File, options: Options) -> Iterator[Draft | Malformed]:
     equal: Counter[bytes] = Counter()
     for position, block in enumerate(blocks, 1):
         place = f"line {block.line}"

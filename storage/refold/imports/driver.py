@@ -72,7 +72,7 @@ def import_files(
     files = [*found(paths)]
     run = random(16)
     tally = _Tally()
-    for group in _batches(_records(files, chosen, options, started), batch):
+    for group in _batches(_records(files, chosen=chosen, options=options, started=started), batch):
         drafts = [each for each in group if isinstance(each, Draft) and each.text.strip()]
         tally.note(group, ingest.add(store, drafts, index=index, ingest=run, now=now, random=random) if drafts else ())
         if progress:
@@ -114,7 +114,7 @@ class _Read(NamedTuple):
 _Record = Draft | Malformed | _Read
 
 
-def _records(files: Iterable[File | Malformed], chosen: Reader | None, options: Options, started: int) -> Iterator[_Record]:
+def _records(files: Iterable[File | Malformed], *, chosen: Reader | None, options: Options, started: int) -> Iterator[_Record]:
     """Yield what all files hold, one after the other; a file that cannot be read is one Malformed."""
     for file in files:
         if isinstance(file, Malformed):
@@ -123,7 +123,11 @@ def _records(files: Iterable[File | Malformed], chosen: Reader | None, options: 
         try:
             reader = _reader_of(file.path, chosen)
             for record in reader.read(file, options):
-                yield replace(record, path=str(file.path)) if isinstance(record, Malformed) else _checked(record, file, started)
+                yield (
+                    replace(record, path=str(file.path))
+                    if isinstance(record, Malformed)
+                    else _checked(record, path=file.path, started=started)
+                )
             yield _Read(file)
         except Usage as error:
             yield Malformed("", error.message, str(file.path))
@@ -147,13 +151,13 @@ def _reader_of(path: Path, chosen: Reader | None) -> Reader:
     return reader
 
 
-def _checked(draft: Draft, file: File, started: int) -> Draft | Malformed:
+def _checked(draft: Draft, *, path: Path, started: int) -> Draft | Malformed:
     """Refuse by itself what would be refused with its whole batch."""
     try:
         if draft.text.strip():
             ingest.check(draft, recorded_at=started)
     except Usage as error:
-        return Malformed(_place(draft), error.message, str(file.path))
+        return Malformed(_place(draft), error.message, str(path))
     return draft
 
 

@@ -51,29 +51,29 @@ def read(file: File, options: Options) -> Iterator[Draft | Malformed]:
             try:
                 line = records.as_object(records.parse(record.raw), "the line")
                 if "messages" in line:
-                    yield from _conversation(line, record.number, file, options)
+                    yield from _conversation(line, file, number=record.number, options=options)
                 else:
-                    said = _message(line, Source("chat", _ref(line, file), str(record.number)), latest, options)
+                    said = _message(line, Source("chat", _ref(line, file), str(record.number)), latest=latest, options=options)
                     yield options.draft(said)
             except Usage as error:
                 yield Malformed(f"line {record.number}", error.message)
 
 
-def _conversation(line: Message, number: int, file: File, options: Options) -> Iterator[Draft | Malformed]:
+def _conversation(line: Message, file: File, *, number: int, options: Options) -> Iterator[Draft | Malformed]:
     messages = line["messages"]
     if not isinstance(messages, list):
         raise Usage("the messages are not a list")
-    ref = _ref(line, file, ("id", *IDS_OF_A_CONVERSATION), number)
+    ref = _ref(line, file, keys=("id", *IDS_OF_A_CONVERSATION), number=number)
     latest = {ref: _time(line, options)}
     for position, message in enumerate(messages, 1):
         try:
-            said = _message(records.as_object(message, "the message"), Source("chat", ref, str(position)), latest, options)
+            said = _message(records.as_object(message, "the message"), Source("chat", ref, str(position)), latest=latest, options=options)
             yield options.draft(said)
         except Usage as error:
             yield Malformed(f"line {number}, message {position}", error.message)
 
 
-def _message(message: Message, source: Source, latest: dict[str, int | None], options: Options) -> Said:
+def _message(message: Message, source: Source, *, latest: dict[str, int | None], options: Options) -> Said:
     said_at = _time(message, options)
     latest[source.ref] = said_at if said_at is not None else latest.get(source.ref)
     name = message.get("name")
@@ -86,7 +86,7 @@ def _time(record: Message, options: Options) -> int | None:
     return next((moment for key in TIMES if (moment := stamp(record.get(key), options.latest)) is not None), None)
 
 
-def _ref(record: Message, file: File, keys: tuple[str, ...] = IDS_OF_A_CONVERSATION, number: int = 1) -> str:
+def _ref(record: Message, file: File, *, keys: tuple[str, ...] = IDS_OF_A_CONVERSATION, number: int = 1) -> str:
     for key in keys:
         given = record.get(key)
         if (isinstance(given, str) and given) or type(given) is int:

@@ -19,7 +19,7 @@ def recognises(path: Path, head: bytes) -> bool:
 
 def read(file: File, options: Options) -> Iterator[Draft | Malformed]:
     """Yield a draft for each paragraph."""
-    return read_blocks(file, options, blocks)
+    return read_blocks(file, options, blocks=blocks)
 
 
 def blocks(lines: Iterator[Line]) -> Iterator[Block]:
