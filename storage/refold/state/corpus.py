@@ -80,7 +80,7 @@ class Columns:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Occurrences of one term: ordinals of events, and the impact of their own text (x) and of their other fields (y)."""
+    """Occurrences of one term in the tail: positions of events, and the impact of their own text (x) and of their other fields (y)."""
 
     event: np.ndarray
     x: np.ndarray
@@ -100,8 +100,6 @@ class Corpus:
         self.columns = self.folded
         self.tail: list[Event] = []
         self.layout = self._folded_layout = self._lay_out()
-        self._event_of_seq = np.full(state.size, NOBODY, np.int32)
-        self._event_of_seq[self.folded.seq.astype(np.int64)] = np.arange(len(self.folded), dtype=np.int32)
         self._rows = Rows(state.tags, recipe)
         self._chunks: list[pa.Table] = []
 
@@ -117,7 +115,7 @@ class Corpus:
         self._rows.add(new)
         taken = self._rows.take()
         self.tail.extend(new)
-        self._keep(taken["postings"], {event.seq: at for at, event in enumerate(new, len(self.columns))})
+        self._keep(taken["postings"], {event.seq: at for at, event in enumerate(new, known)})
         self.labels.add(taken["labels"])
         self.columns = self.columns.joined(self._columns(taken["events"]))
         self.layout = self._with_tail()
@@ -125,12 +123,18 @@ class Corpus:
     def tail_hits(self, term: int) -> Hits:
         """Return the occurrences of a term in the tail."""
         found = [chunk.slice(*_range(chunk["term"].to_numpy(), term)) for chunk in self._chunks]
-        rows = pa.concat_tables(found) if found else pa.table({name: pa.array([], pa.int64()) for name in ("event", "x", "y")})
-        return Hits(*(rows[name].to_numpy().astype(np.int64) for name in ("event", "x", "y")))
+        rows = (
+            pa.concat_tables(found)
+            if found
+            else pa.table({"event": pa.array([], pa.int64()), "x": pa.array([], pa.uint16()), "y": pa.array([], pa.uint16())})
+        )
+        return Hits(*(rows[name].to_numpy() for name in ("event", "x", "y")))
 
-    def events_of(self, seqs: np.ndarray) -> np.ndarray:
-        """Return the ordinals of folded events."""
-        return self._event_of_seq[seqs]
+    def by_seq(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return i32 values that are given by ordinal: of what is folded by sequence number, 0 where there is no event; and of the tail."""
+        of_seq = np.zeros(self.state.size, np.int32)
+        of_seq[self.folded.seq.view(np.int64)] = values[: len(self.folded)]
+        return of_seq, values[len(self.folded) :]
 
     def parts(self, events: np.ndarray) -> list[str]:
         """Return the parts of some events. Those of folded ones are read from the state."""

@@ -11,7 +11,7 @@ Every quantity is a count of 1/4096, so that a sum does not depend on the order 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -20,7 +20,9 @@ import numpy as np
 from refold.state.recipe import UNIT, Context, Query, fixed
 
 TF_MAX = 0xFFFF
-DENSE = 12  # a term that reaches more than one in so many places is added over all places at once
+UNIT_BITS = UNIT.bit_length() - 1
+DENSE = 20  # a word that stands at more than one in so many places is added over all places at once
+BLOCK = 1 << 15  # places
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +30,9 @@ class Matched:
     """One word of a query: its weight, and where it occurs among the events that may be seen."""
 
     idf: int
-    place: np.ndarray
-    x: np.ndarray
-    y: np.ndarray
+    place: np.ndarray  # intp
+    x: np.ndarray  # i32
+    y: np.ndarray  # i32
 
 
 def idf(events: int, occurrences: int) -> int:
@@ -39,35 +41,57 @@ def idf(events: int, occurrences: int) -> int:
 
 
 def sums(matched: Sequence[Matched], query: Query, places: int) -> np.ndarray:
-    """Return Σ idf · impact for every place."""
-    impact = _impacts(fixed(query.saturation))
-    near = query.neighbours
+    """Return Σ idf · impact for every place. The first and last two places are empty."""
+    impact, near = impacts(fixed(query.saturation)), query.neighbours
     # A word at p is a word of the previous turn for p+1, of the one before for p+2, of the next turn for p-1.
     steps = ((1, fixed(near.previous)), (2, fixed(near.second_previous)), (-1, fixed(near.next)), (-2, fixed(near.second_next)))
-    total, tf = np.zeros(places, np.int64), np.zeros(places, np.int32)
+    total, own, tf = np.zeros(places, np.int64), np.zeros(places, np.int32), np.zeros(places, np.int32)
     for word in matched:
-        tf[word.place] += word.x + word.y
-        for step, weight in steps:
-            tf[word.place + step] += (word.x * weight) // UNIT
+        gain = word.idf * impact
         if len(word.place) * DENSE > places:
-            np.minimum(tf, TF_MAX, out=tf)
-            total += word.idf * impact[tf]
-            tf.fill(0)
+            _add_everywhere(total, word, gain, steps, own, tf)
         else:
-            reached = np.unique(np.concatenate([word.place, *(word.place + step for step, _ in steps)]))
-            total[reached] += word.idf * impact[np.minimum(tf[reached], TF_MAX)]
-            tf[reached] = 0
+            _add_where_it_reaches(total, word, gain, steps, tf)
     return total
 
 
-def best(total: np.ndarray, seqs: np.ndarray, count: int) -> np.ndarray:
-    """Return which of the totals are the greatest, best first, by (total, seq). No tie is broken by chance."""
-    if len(total) > count:
-        least = np.partition(total, len(total) - count)[len(total) - count]
-        kept = np.flatnonzero(total >= least)
-    else:
-        kept = np.arange(len(total))
-    return kept[np.lexsort((seqs[kept], -total[kept]))][:count]
+def _add_where_it_reaches(total: np.ndarray, word: Matched, gain: np.ndarray, steps: Sequence[tuple[int, int]], tf: np.ndarray) -> None:
+    """Add a rare word. `tf` is all zero before and after."""
+    tf[word.place] += word.x + word.y
+    for step, weight in steps:
+        tf[word.place + step] += (word.x * weight) >> UNIT_BITS
+    # A place may be reached twice; it is assigned the same sum twice, which costs less than finding that out.
+    reached = np.concatenate([word.place, *(word.place + step for step, _ in steps)])
+    total[reached] = total[reached] + gain.take(tf[reached], mode="clip")
+    tf[reached] = 0
+
+
+def _add_everywhere(
+    total: np.ndarray, word: Matched, gain: np.ndarray, steps: Sequence[tuple[int, int]], own: np.ndarray, tf: np.ndarray
+) -> None:
+    """Add a frequent word: shifted sums over blocks that fit the processor's cache. `own` and `tf` are all zero before and after."""
+    own[word.place], tf[word.place] = word.x, word.x + word.y
+    shifted, block = np.empty(BLOCK, np.int32), np.empty(BLOCK, np.int64)
+    last = len(total) - 2
+    for start in range(2, last, BLOCK):
+        end = min(start + BLOCK, last)
+        here, sum_here = shifted[: end - start], tf[start:end].copy()
+        for step, weight in steps:
+            np.multiply(own[start - step : end - step], weight, out=here)
+            np.right_shift(here, UNIT_BITS, out=here)
+            np.add(sum_here, here, out=sum_here)
+        total[start:end] += gain.take(sum_here, out=block[: end - start], mode="clip")
+    own[word.place] = tf[word.place] = 0
+
+
+def best(total: np.ndarray, seq_of: Callable[[np.ndarray], np.ndarray], count: int) -> np.ndarray:
+    """Return the places with the greatest totals above zero, best first, by (total, seq). No tie is broken by chance."""
+    at = np.flatnonzero(total)
+    reached = total[at] if len(at) * 4 < len(total) else total
+    least = max(int(np.partition(reached, len(reached) - count)[len(reached) - count]), 1) if len(reached) > count else 1
+    kept = np.flatnonzero(reached >= least)
+    kept = at[kept] if reached is not total else kept
+    return kept[np.lexsort((seq_of(kept), -total[kept]))][:count]
 
 
 def coverages(total: np.ndarray, matched: Sequence[Matched], saturation: float) -> np.ndarray:
@@ -78,19 +102,24 @@ def coverages(total: np.ndarray, matched: Sequence[Matched], saturation: float) 
 
 def context_coverages(matched: Sequence[Matched], context: Context, at: np.ndarray, places: int) -> np.ndarray:
     """Return, for events at some places, the coverage by the two turns before them alone."""
-    impact = _impacts(fixed(context.saturation))
-    total, own = np.zeros(len(at), np.int64), np.zeros(places, np.int32)
-    first, second = fixed(context.previous), fixed(context.second_previous)
+    impact = impacts(fixed(context.saturation))
+    before = np.unique(np.concatenate([at - 1, at - 2]))
+    slot_of = np.zeros(places, np.int32)
+    slot_of[before] = np.arange(1, len(before) + 1)
+    first, second = slot_of[at - 1], slot_of[at - 2]
+    total = np.zeros(len(at), np.int64)
     for word in matched:
-        own[word.place] = word.x
-        tf = own[at - 1].astype(np.int64) * first // UNIT + own[at - 2].astype(np.int64) * second // UNIT
-        total += word.idf * impact[np.minimum(tf, TF_MAX)]
-        own[word.place] = 0
+        slots = slot_of[word.place]
+        wanted = np.flatnonzero(slots)
+        own = np.zeros(len(before) + 1, np.int64)
+        own[slots[wanted]] = word.x[wanted]
+        tf = (own[first] * fixed(context.previous) >> UNIT_BITS) + (own[second] * fixed(context.second_previous) >> UNIT_BITS)
+        total += word.idf * impact.take(tf, mode="clip")
     return coverages(total, matched, context.saturation)
 
 
 @lru_cache(maxsize=8)
-def _impacts(saturation: int) -> np.ndarray:
-    """Return the impact of every term frequency."""
+def impacts(saturation: int) -> np.ndarray:
+    """Return the impact of every term frequency from 0 to TF_MAX."""
     tf = np.arange(TF_MAX + 1, dtype=np.int64)
     return (UNIT + saturation) * tf // np.maximum(saturation + tf, 1)

@@ -11,6 +11,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,11 +19,11 @@ import numpy as np
 from refold.errors import KeyMissing, Usage
 from refold.model import Event, Hit, View
 from refold.state import score
-from refold.state.corpus import NOBODY, Corpus, Hits
+from refold.state.corpus import NOBODY, Corpus
 from refold.state.cues import Cue, Dates, asks_when
 from refold.state.generation import State
 from refold.state.places import Layout, laid_out
-from refold.state.recipe import UNIT, Recipe, fixed, shipped
+from refold.state.recipe import UNIT, Cues, Recipe, fixed, shipped
 from refold.state.runs import Run
 from refold.state.score import Matched
 from refold.state.terms import Terms
@@ -50,6 +51,9 @@ class Seen:
 
     layout: Layout
     visible: np.ndarray  # by place
+    place_of_seq: np.ndarray  # i32 by sequence number of what is folded: 0 where nothing is to be seen
+    place_of_tail: np.ndarray  # i32 by position in the tail, likewise
+    whole: bool  # everything may be seen
     events: int
     later: int  # events that come after the time that is asked for
     speaks: np.ndarray  # by speaker code: whether they speak in it
@@ -102,30 +106,40 @@ def find(
     with searcher.turn:
         scored, left_out = searcher.score(tail, view, query)
     hits: list[Hit] = []
-    for one in scored:
+    for row in range(len(scored.seqs)):
         if len(hits) == limit:
             break
         try:
-            event = one.tail if one.tail is not None else log.event(one.seq)
+            hits.append(scored.hit(row, log, explain=explain))
         except KeyMissing:
             left_out["unreadable"] += 1
-            continue
-        hits.append(_hit(event, one, explain=explain))
     left_out["beyond_limit"] = left_out["matched"] - len(hits) - left_out["unreadable"]
     return Found(hits, left_out)
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """An event with the parts of its score, in 1/4096."""
+    """Candidates, best first: their events, and the parts of their scores in 1/4096."""
 
-    seq: int
-    tail: Event | None
-    parts: dict[str, int]
+    seqs: np.ndarray
+    tail: list[Event | None]
+    parts: dict[str, np.ndarray]
 
-    @property
-    def total(self) -> int:
-        return sum(self.parts.values())
+    def hit(self, row: int, log: Log, *, explain: bool) -> Hit:
+        """Return one candidate with its text. Raises KeyMissing where the event was erased."""
+        event = self.tail[row] or log.event(int(self.seqs[row]))
+        parts = {name: int(part[row]) for name, part in self.parts.items()}
+        return Hit(
+            event_id=event.event_id,
+            seq=event.seq,
+            text=event.text,
+            source=str(event.source),
+            said_at=event.said_at,
+            speaker=event.speaker_name,
+            score=sum(parts.values()) / UNIT,
+            folded=self.tail[row] is None,
+            explain={name: part / UNIT for name, part in parts.items() if part} if explain else {},
+        )
 
 
 def searcher_of(state: State, recipe: Recipe) -> Searcher:
@@ -149,18 +163,23 @@ class Searcher:
         self._groups: OrderedDict[tuple[int, int], tuple[np.ndarray, ...]] = OrderedDict()
         self._views: OrderedDict[tuple[View, int], Seen] = OrderedDict()
 
-    def score(self, tail: Sequence[Event], view: View, query: str) -> tuple[list[Scored], dict[str, int]]:
+    def score(self, tail: Sequence[Event], view: View, query: str) -> tuple[Scored, dict[str, int]]:
         """Return the candidates of a query, best first, and counts of what was left out."""
         self._corpus.follow(tail)
         seen = self._seen(view)
         asked = self._asked(query, seen)
         matched, unknown = self._matched(asked, seen)
         total = score.sums(matched, self.recipe.query, seen.layout.size) if matched else np.zeros(seen.layout.size, np.int64)
-        at = np.flatnonzero((total > 0) & seen.visible)
-        events = seen.layout.event_at[at]
-        kept = score.best(total[at], self._corpus.columns.seq[events], self.recipe.query.candidates)
-        scored = self._with_cues(at[kept], total[at[kept]], matched, asked, seen)
-        left_out = {"matched": len(at), "stop_words": asked.stop_words, "unknown_words": unknown, "later": seen.later, "unreadable": 0}
+        total *= seen.visible  # the empty places between sessions were reached as well
+        at = score.best(total, lambda places: self._corpus.columns.seq[seen.layout.event_at[places]], self.recipe.query.candidates)
+        scored = self._scored(at, total[at], matched, asked, seen)
+        left_out = {
+            "matched": int(np.count_nonzero(total)),
+            "stop_words": asked.stop_words,
+            "unknown_words": unknown,
+            "later": seen.later,
+            "unreadable": 0,
+        }
         return scored, left_out
 
     def _seen(self, view: View) -> Seen:
@@ -191,10 +210,12 @@ class Searcher:
             visible &= in_time
         by_place = np.zeros(layout.size, bool)
         by_place[layout.place_of[visible]] = True
+        place_of = np.where(visible, layout.place_of, 0)
         speakers = columns.speaker[visible]
         speaks = np.bincount(speakers[speakers != NOBODY], minlength=len(corpus.names.person)) > 0
-        remaining = int(np.count_nonzero(visible))
-        return Seen(layout, by_place, remaining, events - remaining, speaks)
+        shown = int(np.count_nonzero(visible))
+        by_seq, by_tail = corpus.by_seq(place_of)
+        return Seen(layout, by_place, by_seq, by_tail, shown == len(columns), shown, events - shown, speaks)
 
     def _asked(self, query: str, seen: Seen) -> Asked:
         words, names, person = words_of(query), self._corpus.names, self._corpus.names.person
@@ -213,26 +234,25 @@ class Searcher:
         """Return where the terms of a query occur among what may be seen, and how many of them occur nowhere."""
         matched: list[Matched] = []
         for term, weight in asked.terms.items():
-            hits = self._hits(term)
-            place = seen.layout.place_of[hits.event]
-            shown = seen.visible[place]
-            place, x, y = place[shown], hits.x[shown], hits.y[shown]
+            place, x, y = self._hits(term, seen)
             if len(place):
                 rarity = score.idf(seen.events, int(np.count_nonzero(x))) * weight // UNIT
                 matched.append(Matched(rarity, place, x, y))
         return matched, len(asked.terms) - len(matched)
 
-    def _hits(self, term: int) -> Hits:
-        """Return all occurrences of a term, reading only row groups that can hold it."""
+    def _hits(self, term: int, seen: Seen) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the visible occurrences of a term: places, x and y. Reads only row groups that can hold it."""
         key = np.array([term], np.uint64)
         runs = self._state.runs("postings")
         found = [_slice(self._group(number, run, group), key[0]) for number, run in enumerate(runs) for group in run.groups_for(key)]
+        placed = [(seen.place_of_seq[seqs.view(np.int64)], x, y) for seqs, x, y in found]
         tail = self._corpus.tail_hits(term)
-        if not found:
-            return tail
-        seqs, x, y = (np.concatenate(column) for column in zip(*found, strict=True))
-        events = np.concatenate([self._corpus.events_of(seqs), tail.event])
-        return Hits(events, np.concatenate([x, tail.x]), np.concatenate([y, tail.y]))
+        placed.append((seen.place_of_tail[tail.event], tail.x, tail.y))
+        place, x, y = (np.concatenate(column) for column in zip(*placed, strict=True))
+        if not seen.whole:
+            shown = np.flatnonzero(place)
+            place, x, y = place[shown], x[shown], y[shown]
+        return place.astype(np.intp), x.astype(np.int32), y.astype(np.int32)
 
     def _group(self, number: int, run: Run, group: int) -> tuple[np.ndarray, ...]:
         known = self._groups.get((number, group))
@@ -245,34 +265,42 @@ class Searcher:
         self._groups.move_to_end((number, group))
         return known
 
-    def _with_cues(self, at: np.ndarray, total: np.ndarray, matched: list[Matched], asked: Asked, seen: Seen) -> list[Scored]:
+    def _scored(self, at: np.ndarray, total: np.ndarray, matched: list[Matched], asked: Asked, seen: Seen) -> Scored:
         """Return candidates with their context and cues, best first, by (score, seq)."""
-        query, columns, folded = self.recipe.query, self._corpus.columns, len(self._corpus.folded)
-        coverage = score.coverages(total, matched, query.saturation) * fixed(query.coverage) // UNIT
-        context = score.context_coverages(matched, query.context, at, seen.layout.size) * fixed(query.context.weight) // UNIT
-        scored: list[Scored] = []
-        for row, (place, event) in enumerate(zip(at.tolist(), seen.layout.event_at[at].tolist(), strict=True)):
-            parts = {"coverage": int(coverage[row]), "context": int(context[row])}
-            parts |= self._cues(event, asked, first=bool(seen.layout.event_at[place - 1] == NOBODY))
-            scored.append(Scored(int(columns.seq[event]), self._corpus.tail[event - folded] if event >= folded else None, parts))
-        return sorted(scored, key=lambda one: (-one.total, one.seq))
+        query, folded = self.recipe.query, len(self._corpus.folded)
+        events = seen.layout.event_at[at]
+        seqs = self._corpus.columns.seq[events].astype(np.int64)
+        parts = {
+            "coverage": score.coverages(total, matched, query.saturation) * fixed(query.coverage) // UNIT,
+            "context": score.context_coverages(matched, query.context, at, seen.layout.size) * fixed(query.context.weight) // UNIT,
+            "first": np.where(seen.layout.event_at[at - 1] == NOBODY, fixed(query.cues.first), 0),
+            **self._cues(events, asked),
+        }
+        order = np.lexsort((seqs, -np.sum(list(parts.values()), axis=0)))
+        tail = [self._corpus.tail[event - folded] if event >= folded else None for event in events[order].tolist()]
+        return Scored(seqs[order], tail, {name: part[order] for name, part in parts.items()})
 
-    def _cues(self, event: int, asked: Asked, *, first: bool) -> dict[str, int]:
+    def _cues(self, events: np.ndarray, asked: Asked) -> dict[str, np.ndarray]:
         weights, columns = self.recipe.query.cues, self._corpus.columns
-        shows = int(columns.cues[event])
-        parts = {"length": fixed(weights.length * (math.log1p(int(columns.words[event])) - weights.length_centre))}
-        if int(columns.speaker[event]) in asked.persons:
-            parts["speaker"] = fixed(weights.speaker)
-        if asked.when and shows & Cue.TIME:
-            parts["when"] = fixed(weights.when)
-        if shows & Cue.ASKS:
-            parts["question"] = fixed(weights.question)
-        if first:
-            parts["first"] = fixed(weights.first)
-        distance = asked.dates.distance(int(columns.said_at[event])) if asked.dates else None
-        if distance is not None and distance < weights.days * DAY:
-            parts["date"] = fixed(weights.date * (1 - distance / (weights.days * DAY)))
+        shows = columns.cues[events]
+        parts = {
+            "length": _lengths(weights)[columns.words[events]],
+            "question": np.where(shows & Cue.ASKS, fixed(weights.question), 0),
+            "speaker": np.where(np.isin(columns.speaker[events], list(asked.persons)), fixed(weights.speaker), 0),
+            "when": np.where(shows & Cue.TIME, fixed(weights.when), 0) * asked.when,
+        }
+        if asked.dates:
+            reach = weights.days * DAY
+            away = [asked.dates.distance(moment) for moment in columns.said_at[events].tolist()]
+            near = [0 if distance is None or distance >= reach else fixed(weights.date * (1 - distance / reach)) for distance in away]
+            parts["date"] = np.array(near, np.int64)
         return parts
+
+
+@lru_cache(maxsize=4)
+def _lengths(weights: Cues) -> np.ndarray:
+    """Return what each number of words counts."""
+    return np.array([fixed(weights.length * (math.log1p(words) - weights.length_centre)) for words in range(1 << 16)], np.int64)
 
 
 def _among(codes: dict[int, int], allowed: frozenset[int] | None) -> np.ndarray:
@@ -287,18 +315,4 @@ def _among(codes: dict[int, int], allowed: frozenset[int] | None) -> np.ndarray:
 def _slice(group: tuple[np.ndarray, ...], term: np.uint64) -> tuple[np.ndarray, ...]:
     terms, seqs, x, y = group
     first, after = np.searchsorted(terms, term), np.searchsorted(terms, term, side="right")
-    return seqs[first:after].astype(np.int64), x[first:after].astype(np.int64), y[first:after].astype(np.int64)
-
-
-def _hit(event: Event, scored: Scored, *, explain: bool) -> Hit:
-    return Hit(
-        event_id=event.event_id,
-        seq=event.seq,
-        text=event.text,
-        source=str(event.source),
-        said_at=event.said_at,
-        speaker=event.speaker_name,
-        score=scored.total / UNIT,
-        folded=scored.tail is None,
-        explain={name: part / UNIT for name, part in scored.parts.items()} if explain else {},
-    )
+    return seqs[first:after], x[first:after], y[first:after]
