@@ -12,11 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from refold.errors import Drifted
+from refold.errors import Drifted, Locked
 from refold.fold.ground import fold_batch
 from refold.fold.relations import Relations
 from refold.fold.symbolic import EXTRACTOR
-from refold.log.compact import compact
+from refold.log.compact import PARTS_MAX, compact
 from refold.log.head import Head
 from refold.state.builder import Builder, Moved, Published, can_extend
 from refold.state.generation import Absence, State
@@ -183,8 +183,11 @@ def fold(
 
 
 def compact_log(store: Store, *, now: Clock, random: Random = os.urandom) -> int:
-    """Merge small parts of the log where there are many; return how many were merged."""
-    return compact(store.log, now=now, random=random)
+    """Merge small parts of the log where there are many; return how many were merged, none where somebody else is at it."""
+    try:
+        return compact(store.log, parts_max=PARTS_MAX, now=now, random=random).merged
+    except Locked:
+        return 0  # what holds the lock publishes, compacts or erases: the next fold comes by again
 
 
 def recipe_digest(relations: Relations) -> bytes:
