@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
-from prefect import flow, task
+from prefect import Task, flow, task
 from prefect.artifacts import create_markdown_artifact, create_progress_artifact, create_table_artifact, update_progress_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State as RunState
@@ -51,16 +51,24 @@ def night(origin: str, *, full: bool) -> Counts:
     with open_store(places()) as store:
         if store.origin != origin:
             raise Usage("the store that the environment names has another origin")
-        work = plan(store, full)
+        work = step(plan, store, full)
         bar = cast("UUID", create_progress_artifact(0.0, key="fold-progress", description="entries folded"))
         for first, end in work.plan.batches:
-            fold_batch(work, first, end)
+            step(fold_batch, work, first, end)
             update_progress_artifact(bar, 100.0 * (end - work.plan.first) / work.plan.entries)
         update_progress_artifact(bar, 100.0)
-        report = publish(work) or catch_up(store, full)
-        counts = totals(report, compacted=compact(store))
+        report = step(publish, work) or step(catch_up, store, full)
+        counts = totals(report, compacted=step(compact, store))
         receipt(work, counts)
         return counts
+
+
+def step(do: Task[..., T], *arguments: object) -> T:
+    """Run a task and return its result. A task that returns a failed state does not raise by itself: what follows must not go on."""
+    ended = cast("Callable[..., RunState[T]]", do)(*arguments, return_state=True)
+    if not ended.is_completed():
+        raise FailedRun(ended.message)
+    return ended.result()
 
 
 @task(name="plan", cache_policy=NO_CACHE, **UNSTORED)

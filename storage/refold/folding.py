@@ -130,6 +130,7 @@ class Fold:
 
     def publish(self, *, now: Clock) -> Published | None:
         """Make what was folded the current generation; None where there is nothing new. Raises Moved, Locked, WriteFailed."""
+        assert [(done.first, done.end) for done in self.done] == [*self.plan.batches], "a batch is missing"
         return None if self.plan.reason is Reason.NOTHING else self._builder.publish(self._head, now=now)
 
     def report(self, published: Published | None, *, compacted_parts: int) -> FoldReport:

@@ -105,10 +105,10 @@ def since(fact: Fact) -> str:
 
 
 def hit_table(hits: Sequence[Hit]) -> list[str]:
-    """Return one line per found event."""
-    return table(
-        [(hit.speaker, times.short(hit.said_at), hit.source, quoted(hit.text) + ("" if hit.folded else "  (new)")) for hit in hits]
-    )
+    """Return one line per found event; those that no fold has read yet are marked."""
+    marks = [() if all(each.folded for each in hits) else ("" if hit.folded else "unfolded",) for hit in hits]
+    rows = [(hit.speaker, times.short(hit.said_at), hit.source, *mark, quoted(hit.text)) for hit, mark in zip(hits, marks, strict=True)]
+    return table(rows)
 
 
 def explained(hits: Sequence[Hit]) -> list[str]:

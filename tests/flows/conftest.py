@@ -1,0 +1,242 @@
+"""One `refold serve` for the session: a server, a deployment and runs of every kind, on a store full of planted names.
+
+What happened is collected once, because a server takes half a minute; each test then looks at one thing.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refold.cli.orchestrator import Home
+from refold.memory import Memory
+from refold.model import Draft, Scope, Source
+from refold.settings import load
+from refold.status import Status
+
+NAMES = ("Zebulon", "Quistgaard")
+TEXTS = ("lives in Ouagadougou", "is allergic to cashews", "ledger:4711", "confidential-label")
+
+
+@dataclass(frozen=True)
+class Night:
+    """How one run of the flow in a process of its own ended."""
+
+    code: int
+    said: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a session of `refold serve` showed."""
+
+    folder: Path
+    ready: dict[str, Any]  # the envelope
+    page: bytes
+    page_settings: dict[str, Any]
+    deployment: dict[str, Any]
+    scheduled: dict[str, Any]  # a run that serve started by itself
+    status: Status  # after it
+    artifacts: list[dict[str, Any]]
+    again: Night  # with nothing new
+    killed: int  # the exit code of a run that was killed
+    after_kill: Status
+    repaired: Night  # the run after it
+    corrupt: Night  # with a damaged part
+    keyless: Night  # without the root
+    stopped: int  # the exit code of serve
+    left_over: list[str]  # processes
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "store" / "prefect"
+
+
+def call(url: str, body: object = None) -> Any:
+    """Ask the server."""
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"content-type": "application/json"})
+    with urllib.request.urlopen(request, timeout=30) as answer:
+        return json.loads(answer.read())
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def planted(session: Session, count: int) -> None:
+    """Add what must not be found outside of the store."""
+    first = session.status().entries
+    drafts = [
+        Draft(
+            f"Zebulon Quistgaard lives in Ouagadougou and is allergic to cashews, note {number}.",
+            source=Source("ledger", "4711", str(number)),
+            author="Quistgaard",
+            scope=Scope(user="Zebulon"),
+            audience=("confidential-label",),
+        )
+        for number in range(first, first + count)
+    ]
+    with session.open() as memory:
+        memory.add_many(drafts)
+
+
+def processes_about(folder: Path) -> list[str]:
+    """Return the command lines of processes that were told of this folder."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            if str(folder).encode() in (path / "environ").read_bytes():
+                found.append((path / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+        except OSError:
+            continue
+    return found
+
+
+class Session:
+    """Drives one `refold serve` and collects evidence."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with Memory.create(folder / "store", vault=folder / "vault", root=folder / "root") as memory:
+            self.origin = memory.store.origin
+            self.home = Home.of(memory.places)
+        self.port = free_port()
+        self.api = f"http://127.0.0.1:{self.port}/api"
+
+    def serve(self) -> subprocess.Popen[str]:
+        places = [word for name in ("store", "vault", "root") for word in (f"--{name}", str(self.folder / name))]
+        command = [sys.executable, "-c", "import sys; from refold.cli import main; sys.exit(main())", "serve", *places]
+        return subprocess.Popen([*command, "--port", str(self.port), "--format", "json"], stdout=subprocess.PIPE, text=True)
+
+    def scheduled(self, deployment: dict[str, Any]) -> dict[str, Any]:
+        """Let the server start a run by itself, and wait until it ends."""
+        run = call(f"{self.api}/deployments/{deployment['id']}/create_flow_run", {"state": {"type": "SCHEDULED"}})
+        until = time.monotonic() + 90
+        while time.monotonic() < until and run["state_type"] not in ("COMPLETED", "FAILED", "CRASHED", "CANCELLED"):
+            time.sleep(0.5)
+            run = call(f"{self.api}/flow_runs/{run['id']}")
+        return run
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start a run in a process of its own, against the same server."""
+        env = self.home.serving(replace(load({}).serve, port=self.port))
+        command = [sys.executable, "-m", "flows.nightly"]
+        return subprocess.Popen(command, env=env, cwd=self.home.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+
+    def run(self) -> Night:
+        process = self.start()
+        out, _ = process.communicate(timeout=120)
+        return Night(process.returncode, json.loads(out.splitlines()[-1]))
+
+    def kill_one(self) -> int:
+        """Start a run and kill it as soon as the server knows that it runs."""
+        process = self.start()
+        running = {"flow_runs": {"state": {"type": {"any_": ["RUNNING"]}}}}
+        while not call(f"{self.api}/flow_runs/filter", running) and process.poll() is None:
+            time.sleep(0.02)
+        process.kill()
+        process.communicate()
+        return process.returncode
+
+    def open(self) -> Memory:
+        return Memory.open(self.folder / "store", vault=self.folder / "vault", root=self.folder / "root")
+
+    def status(self) -> Status:
+        with self.open() as memory:
+            return memory.status()
+
+
+@contextmanager
+def moved_away(path: Path) -> Generator[None]:
+    """Take a folder away for a while."""
+    away = path.with_name(path.name + "-away")
+    path.rename(away)
+    try:
+        yield
+    finally:
+        away.rename(path)
+
+
+@contextmanager
+def damaged(path: Path) -> Generator[None]:
+    """Flip one bit of a file for a while."""
+    raw = path.read_bytes()
+    path.write_bytes(raw[:-9] + bytes([raw[-9] ^ 1]) + raw[-8:])
+    try:
+        yield
+    finally:
+        path.write_bytes(raw)
+
+
+@pytest.fixture(scope="session")
+def evidence(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Evidence]:
+    session = Session(tmp_path_factory.mktemp("session") / " ".join(NAMES))
+    planted(session, 300)
+    serve = session.serve()
+    assert serve.stdout is not None
+    try:
+        yield collect(session, serve)
+    finally:
+        serve.kill()
+        serve.wait()
+        serve.stdout.close()
+
+
+def collect(session: Session, serve: subprocess.Popen[str]) -> Evidence:
+    """Let everything happen once."""
+    assert serve.stdout is not None
+    ready = json.loads(serve.stdout.readline())
+    assert ready["status"] == "PASS", (ready["findings"], session.home.log.read_text())
+    with urllib.request.urlopen(ready["data"]["ui"], timeout=30) as answer:
+        page = answer.read()
+    page_settings = call(f"http://127.0.0.1:{session.port}/ui-settings")
+    deployment = call(f"{session.api}/deployments/name/nightly/nightly")
+    scheduled = session.scheduled(deployment)
+    status = session.status()
+    artifacts = call(f"{session.api}/artifacts/filter", {})
+    again = session.run()
+    planted(session, 300)
+    killed, after_kill = session.kill_one(), session.status()
+    repaired = session.run()
+    planted(session, 1)
+    newest = max((session.folder / "store" / "log" / "parts").glob("*.parquet"))
+    with damaged(newest):
+        corrupt = session.run()
+    with moved_away(session.folder / "root"):
+        keyless = session.run()
+    serve.send_signal(signal.SIGTERM)
+    stopped = serve.wait(60)
+    left_over = processes_about(session.home.folder)
+    return Evidence(
+        session.folder,
+        ready,
+        page,
+        page_settings,
+        deployment,
+        scheduled,
+        status,
+        artifacts,
+        again,
+        killed,
+        after_kill,
+        repaired,
+        corrupt,
+        keyless,
+        stopped,
+        left_over,
+    )

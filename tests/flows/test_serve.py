@@ -1,0 +1,91 @@
+"""`refold serve` and the nightly flow in a real Prefect: what it does, how it ends, and that Prefect learns nothing about anybody."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.flows.conftest import NAMES, TEXTS
+
+pytestmark = [pytest.mark.slow, pytest.mark.prefect]
+
+
+def test_the_page_is_there_and_asks_the_server_that_runs(evidence):
+    assert b"<html" in evidence.page.lower()
+    assert evidence.page_settings["api_url"] == evidence.ready["data"]["api"]
+    assert evidence.ready["status"] == "PASS"
+
+
+def test_the_deployment_runs_on_the_schedule_of_the_settings_and_knows_only_an_origin(evidence):
+    schedule = evidence.deployment["schedules"][0]["schedule"]
+    assert (schedule["cron"], schedule["timezone"]) == ("17 3 * * *", "UTC")
+    assert list(evidence.deployment["parameters"]) == ["origin"]
+    assert re.fullmatch("[0-9a-f]{32}", evidence.deployment["parameters"]["origin"])
+    assert evidence.deployment["entrypoint"] == "flows.nightly.nightly"
+
+
+def test_a_run_that_the_server_starts_folds_everything(evidence):
+    assert evidence.scheduled["state_type"] == "COMPLETED"
+    assert (evidence.status.unfolded, evidence.status.events) == (0, 300)
+    assert evidence.status.assertions > 0
+
+
+def test_a_run_leaves_progress_a_receipt_and_a_summary(evidence):
+    by_key = {each["key"]: each for each in evidence.artifacts}
+    assert by_key.keys() == {"fold-progress", "fold-receipt", "nightly-summary"}
+    assert float(by_key["fold-progress"]["data"]) == 100
+    batches = json.loads(by_key["fold-receipt"]["data"])
+    assert (len(batches), sum(batch["events"] for batch in batches)) == (2, 300)
+    assert "| generation | 1 |" in by_key["nightly-summary"]["data"]
+
+
+def test_a_run_with_nothing_new_publishes_nothing(evidence):
+    assert evidence.again.code == 0
+    assert evidence.again.said["counts"]["generation"] == evidence.status.generation
+    assert evidence.again.said["counts"]["events"] == 0
+
+
+def test_a_killed_run_changes_nothing_and_the_next_one_ends_right(evidence):
+    assert evidence.killed == -9
+    assert (evidence.after_kill.generation, evidence.after_kill.unfolded) == (evidence.status.generation, 300)
+    assert evidence.repaired.code == 0
+    assert evidence.repaired.said["counts"]["events"] == 300
+
+
+def test_a_failure_is_a_code_without_words(evidence):
+    assert evidence.corrupt.code == evidence.keyless.code == 1
+    assert evidence.corrupt.said == {"state": "Failed", "message": "RF-LOG-001 corrupt", "counts": None}
+    assert evidence.keyless.said == {"state": "Failed", "message": "RF-KEYS-001 key", "counts": None}
+
+
+def test_serve_ends_well_and_leaves_no_process(evidence):
+    assert evidence.stopped == 0
+    assert evidence.left_over == []
+
+
+def test_prefect_keeps_no_name_no_text_and_no_place(evidence):
+    database = evidence.home / "prefect.db"
+    dump = "\n".join(sqlite3.connect(database).iterdump())
+    assert evidence.deployment["parameters"]["origin"] in dump  # the scan can find what is there
+    assert "RF-LOG-001 corrupt" in dump
+    for word in (*NAMES, *TEXTS, str(evidence.folder), str(Path.home()), str(Path(__file__).parents[2])):
+        assert word.casefold() not in dump.casefold(), word
+    for path in evidence.home.rglob("*"):
+        if path.is_file() and "ui" not in path.relative_to(evidence.home).parts:
+            raw = path.read_bytes()
+            for word in (*NAMES, *TEXTS):
+                assert word.encode() not in raw, path
+                assert word.encode("utf-16-le") not in raw, path
+
+
+def test_everything_that_prefect_writes_is_private(evidence):
+    """The copied web page keeps its modes; the folder around it is closed."""
+    written = [path for path in evidence.home.iterdir() if path.name != "ui"]
+    assert {path.name for path in written} >= {"prefect.db", "processes.log"}
+    for path in (evidence.home, *written):
+        assert not stat.S_IMODE(path.lstat().st_mode) & 0o077, path
