@@ -133,7 +133,7 @@ class Keyring:
         for epoch, events in (gone or {}).items():
             for batch in sorted({event[:2] for event in events}):
                 kept = set(survivors(epoch, batch)) - set(events) if survivors else set()
-                shares.update({event: self._batches[epoch, batch](event) for event in kept})
+                shares.update({event: share for event in kept if (share := self._share(epoch, event)) is not None})
                 _puncture(nodes, epoch, batch)
             for event in events:
                 shares.pop(event, None)
@@ -160,6 +160,12 @@ class Keyring:
         """Return what gives the shares of a batch's events."""
         secret = self._nodes[at]
         return self._explicit_share if secret is None else keyed(secret)
+
+    def _share(self, epoch: int, event_id: bytes) -> bytes | None:
+        try:
+            return self._batches[epoch, event_id[:2]](event_id)
+        except KeyMissing:  # went dark in an earlier epoch
+            return None
 
     def _explicit_share(self, event_id: bytes) -> bytes:
         share = self._secrets.shares.get(event_id)

@@ -1,0 +1,140 @@
+"""Keys follow from a few secrets by fixed formulas, and what was left out of a new epoch is gone."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from random import Random
+
+import pytest
+
+from refold.errors import KeyMissing
+from refold.keys.keyring import Keyring, Secrets, fact_key
+from refold.model import EventId, SubjectId
+
+DRAW = Random(7)
+IDS = [EventId(DRAW.randbytes(16)) for _ in range(40)]
+ADA, BEN, CLEO = (SubjectId(DRAW.randbytes(16)) for _ in range(3))
+
+
+def hm(key: bytes, message: bytes) -> bytes:
+    return hmac.digest(key, message, "sha256")
+
+
+@pytest.fixture
+def secrets() -> Secrets:
+    return Secrets.fresh(random=Random(1).randbytes)
+
+
+def test_an_event_key_is_the_formula(secrets: Secrets):
+    """event_key = HMAC(HMAC(HMAC(HMAC(batch_seed, byte 0), byte 1), id), T(label) ‖ suite ‖ id ‖ secrets in the order of their ids)."""
+    event = IDS[0]
+    batch_secret = hm(hm(secrets.batch_seed, event[:1]), event[1:2])
+    subjects = sorted([ADA, BEN])
+    subject_secrets = b"".join(hm(secrets.subject_seed, subject) for subject in subjects)
+    label = hashlib.sha256(b"refold.cell/key/v1").digest()
+    expected = hm(hm(batch_secret, event), label + b"\x01" + event + subject_secrets)
+    assert Keyring(secrets).event_key(1, event, subjects) == expected
+
+
+def test_an_event_without_subjects_has_its_share_alone(secrets: Secrets):
+    event = IDS[0]
+    share = hm(hm(hm(secrets.batch_seed, event[:1]), event[1:2]), event)
+    label = hashlib.sha256(b"refold.cell/key/v1").digest()
+    assert Keyring(secrets).event_key(1, event, []) == hm(share, label + b"\x01" + event)
+
+
+def test_every_input_changes_the_key(secrets: Secrets):
+    keyring = Keyring(secrets)
+    keys = {
+        keyring.event_key(1, IDS[0], [ADA]),
+        keyring.event_key(1, IDS[1], [ADA]),
+        keyring.event_key(1, IDS[0], [BEN]),
+        keyring.event_key(1, IDS[0], []),
+        keyring.event_key(1, IDS[0], sorted([ADA, BEN])),
+        keyring.event_key(1, IDS[0], [ADA], 2),
+    }
+    assert len(keys) == 6
+
+
+def test_a_fact_key_is_hkdf_of_the_event_key():
+    assert fact_key(bytes(32)) == hm(hm(bytes(32), bytes(32)), b"refold/fact/v1\x01")
+
+
+def test_the_next_epoch_opens_older_events_of_those_it_carries(secrets: Secrets):
+    first = Keyring(secrets)
+    key = first.event_key(1, IDS[0], [ADA])
+    second = Keyring(first.succeed([ADA], random=Random(2).randbytes))
+    assert second.event_key(1, IDS[0], [ADA]) == key
+    third = Keyring(second.succeed([ADA], random=Random(3).randbytes))
+    assert third.event_key(1, IDS[0], [ADA]) == key
+
+
+def test_a_subject_left_out_darkens_every_event_it_shares(secrets: Secrets):
+    first = Keyring(secrets)
+    second = Keyring(first.succeed([ADA], random=Random(2).randbytes))
+    with pytest.raises(KeyMissing):
+        second.event_key(1, IDS[0], sorted([ADA, BEN]))
+    with pytest.raises(KeyMissing):
+        second.event_key(1, IDS[1], [BEN])
+
+
+def test_an_id_used_anew_after_its_erasure_has_another_secret(secrets: Secrets):
+    """What the seed of the new epoch gives opens nothing of the old one."""
+    first = Keyring(secrets)
+    second = Keyring(first.succeed([], random=Random(2).randbytes))
+    second.event_key(2, IDS[1], [ADA])
+    with pytest.raises(KeyMissing):
+        second.event_key(1, IDS[0], [ADA])
+
+
+def test_state_and_attest_keys_are_never_carried_and_the_suppress_key_is(secrets: Secrets):
+    after = Keyring(secrets).succeed([ADA], random=Random(2).randbytes)
+    fresh = [(getattr(secrets, name), getattr(after, name)) for name in ("batch_seed", "subject_seed", "state_key", "attest_key", "idem_key")]
+    assert all(old != new for old, new in fresh)
+    assert len({new for _, new in fresh}) == 5
+    assert after.suppress_key == secrets.suppress_key
+
+
+def test_an_explicit_secret_stays_the_subjects_in_the_new_epoch(secrets: Secrets):
+    first = Keyring(secrets)
+    second = Keyring(first.succeed([ADA], random=Random(2).randbytes))
+    assert second.has_explicit(ADA)
+    assert not second.has_explicit(BEN)
+    third = Keyring(second.succeed([ADA], random=Random(3).randbytes))
+    assert third.event_key(2, IDS[3], [ADA]) == second.event_key(2, IDS[3], [ADA])
+
+
+def test_single_events_go_dark_and_their_neighbours_do_not(secrets: Secrets):
+    """The seed is punctured: siblings on the path are explicit, the survivors of the batch have explicit shares."""
+    first = Keyring(secrets)
+    neighbour = EventId(IDS[0][:2] + bytes(14))
+    cousin = EventId(IDS[0][:1] + bytes([IDS[0][1] ^ 1]) + bytes(14))
+    everyone = [*IDS, neighbour, cousin]
+    keys = {event: first.event_key(1, event, []) for event in everyone}
+
+    def survivors(epoch: int, batch: bytes) -> list[EventId]:
+        return [event for event in everyone if event[:2] == batch]
+
+    second = Keyring(first.succeed([], gone={1: [IDS[0]]}, survivors=survivors, random=Random(2).randbytes))
+    with pytest.raises(KeyMissing):
+        second.event_key(1, IDS[0], [])
+    assert {event: second.event_key(1, event, []) for event in everyone if event != IDS[0]} == {
+        event: key for event, key in keys.items() if event != IDS[0]
+    }
+    third = Keyring(second.succeed([], gone={1: [neighbour, IDS[5]]}, survivors=survivors, random=Random(3).randbytes))
+    for event in (IDS[0], IDS[5], neighbour):
+        with pytest.raises(KeyMissing):
+            third.event_key(1, event, [])
+    assert third.event_key(1, cousin, []) == keys[cousin]
+
+
+def test_no_node_above_a_destroyed_event_is_left(secrets: Secrets):
+    """Nothing in the new secrets gives the share of the event that went: not the seed, nor a node on its path, nor its own share."""
+    event = IDS[0]
+    path = [secrets.batch_seed, hm(secrets.batch_seed, event[:1])]
+    path.append(hm(path[-1], event[1:2]))
+    path.append(hm(path[-1], event))
+    after = Keyring(secrets).succeed([], gone={1: [event]}, survivors=lambda epoch, batch: [event], random=Random(2).randbytes)
+    kept = after.batches.raw + after.shares.raw + after.subjects.raw + after.batch_seed + after.subject_seed
+    assert not any(secret in kept for secret in path)
