@@ -118,7 +118,7 @@ class Recipe:
                 fields=Fields(**{name: _numbers(Field, table, f"index.fields.{name}.") for name, table in own.items()}),
             ),
             Query(
-                candidates=int(_number(query["candidates"], "query.candidates")),
+                candidates=_count(query["candidates"], "query.candidates"),
                 **{name: _number(query[name], f"query.{name}") for name in ("saturation", "names", "coverage")},
                 neighbours=_numbers(Neighbours, query["neighbours"], "query.neighbours."),
                 context=_numbers(Context, query["context"], "query.context."),
@@ -151,6 +151,13 @@ def _number(value: object, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise Usage(f"the search recipe's {where} is not a number", path="search.toml")
     return float(value)
+
+
+def _count(value: object, where: str) -> int:
+    number = int(_number(value, where))
+    if number < 1:
+        raise Usage(f"the search recipe's {where} is below one", path="search.toml")
+    return number
 
 
 def _exactly(table: object, names: set[str], where: str) -> Mapping[str, Any]:

@@ -1,0 +1,153 @@
+"""Damage of any file of the state is found, named and never repaired; nothing readable lies in the files."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pyarrow.parquet as pq
+import pytest
+
+from refold import files
+from refold.errors import Corrupt, UnsupportedVersion
+from refold.state.generation import Absence, State
+from refold.state.manifest import CURRENT, FORMAT, RUNS, file_name
+from refold.state.runs import Run
+from refold.state.tables import TABLES
+from tests.state.made import add, fold, mentions_each_word, rows, say
+
+ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
+PLANTED = ("Wolkenschaf", "Ada Quitte", "chat", "zimmer-42", "hausarzt")
+
+
+@pytest.fixture
+def folder(store):
+    add(
+        store,
+        [say("Ada Quitte", f"Wolkenschaf {at} and now?", at=f"zimmer-42.{at}", audience=("hausarzt",)) for at in range(30)],
+    )
+    fold(store, by=mentions_each_word)
+    return store.places.store / "state"
+
+
+def spoil(path, how):
+    raw = bytearray(path.read_bytes())
+    if how == "flipped":
+        raw[len(raw) // 3] ^= 4
+    elif how == "cut":
+        raw = raw[: len(raw) // 2]
+    elif how == "emptied":
+        raw = bytearray()
+    path.write_bytes(raw)
+    if how == "missing":
+        path.unlink()
+
+
+def every_file(folder):
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("how", ["flipped", "cut", "emptied"])
+def test_a_damaged_pointer_makes_the_state_absent_and_removes_nothing(store, folder, how):
+    spoil(folder / CURRENT, how)
+    before = every_file(folder)
+    state = State.open(store)
+    assert state.absent is Absence.DAMAGED
+    assert isinstance(state.finding, Corrupt)
+    assert str(folder / CURRENT) == state.finding.path
+    assert every_file(folder) == before
+
+
+@pytest.mark.parametrize("how", ["flipped", "cut", "emptied", "missing"])
+def test_a_damaged_manifest_makes_the_state_absent(store, folder, how):
+    spoil(folder / file_name(1), how)
+    state = State.open(store)
+    assert state.absent is Absence.DAMAGED
+    assert state.finding is not None
+    assert state.finding.hint == "refold fold --full"
+
+
+@pytest.mark.parametrize("how", ["cut", "emptied", "missing"])
+@pytest.mark.parametrize("table", sorted(TABLES))
+def test_a_run_that_is_short_or_missing_is_seen_at_opening(store, folder, table, how):
+    name = State.open(store).manifest.segments[0].runs[table].name
+    spoil(folder / RUNS / name, how)
+    state = State.open(store)
+    assert state.absent is Absence.DAMAGED
+    assert name in str(state.finding.path if state.finding else "")
+
+
+@pytest.mark.parametrize("table", sorted(TABLES))
+def test_a_flipped_bit_in_a_run_is_found_when_it_is_read(store, folder, table):
+    state = State.open(store)
+    path = folder / RUNS / state.manifest.segments[0].runs[table].name
+    whole, expected, draw = path.read_bytes(), state.table(table), Random(table)
+    found = []
+    for _ in range(60):
+        raw = bytearray(whole)
+        raw[draw.randrange(len(raw))] ^= 1 << draw.randrange(8)
+        path.write_bytes(raw)
+        found.append(table_or_path(store, table))
+    assert all(one == str(path) or one == expected for one in found)  # a few bytes say nothing, such as the version of the footer
+    assert found.count(str(path)) > 50
+
+
+def table_or_path(store, table):
+    """Return a table, or where the damage is that keeps it from being read."""
+    try:
+        return State.open(store).table(table)
+    except Corrupt as error:
+        return error.path
+
+
+def test_a_run_under_another_name_does_not_open(store, folder):
+    state = State.open(store)
+    run = folder / RUNS / state.manifest.segments[0].runs["events"].name
+    Run(run, state_key=store.keyring.state_key, table=TABLES["events"])
+    other = run.with_name("0" * 32)
+    other.write_bytes(run.read_bytes())
+    with pytest.raises(Corrupt):
+        Run(other, state_key=store.keyring.state_key, table=TABLES["events"])
+
+
+def test_an_older_manifest_under_the_number_of_a_newer_one_does_not_open(store, folder):
+    old = (folder / file_name(1)).read_bytes()
+    state = fold(store, by=mentions_each_word).state
+    (folder / file_name(state.number)).write_bytes(old)
+    assert State.open(store).absent is Absence.DAMAGED
+
+
+def test_a_full_fold_over_damage_gives_the_same_rows(store, folder):
+    expected = rows(State.open(store))
+    spoil(folder / file_name(1), "flipped")
+    spoil(folder / CURRENT, "emptied")
+    fold(store, by=mentions_each_word)
+    assert rows(State.open(store)) == expected
+
+
+def test_a_state_of_a_later_format_is_refused_by_name(store, folder):
+    raw = (folder / CURRENT).read_bytes().replace(FORMAT.encode(), b"refold.state/9")
+    (folder / CURRENT).write_bytes(raw)
+    with pytest.raises(UnsupportedVersion):
+        State.open(store)
+
+
+def test_nothing_that_was_said_is_readable_in_the_files(store, folder):
+    needles = [
+        form for word in PLANTED for form in (word.encode(), word.lower().encode(), word.encode("utf-16-le"), word.encode().hex().encode())
+    ]
+    state = State.open(store)
+    subjects = {row["subject"] for row in rows(state)["aliases"]}
+    terms = {term.to_bytes(8, "little") for term in state.table("postings")["term"].to_pylist()}
+    for name, raw in every_file(folder).items():
+        for needle in [*needles, *subjects, *terms]:
+            assert needle not in raw, name
+        assert ZSTD_FRAME not in raw, name  # a page that was compressed and not encrypted would start with it
+
+
+def test_a_run_has_no_readable_metadata(store, folder):
+    for name in files.names(folder / RUNS):
+        raw = (folder / RUNS / name).read_bytes()
+        assert raw[:4] == raw[-4:] == b"PARE"  # the mark of an encrypted footer
+        assert name.encode() not in raw
+        with pytest.raises(OSError, match="encrypt"):
+            pq.read_metadata(folder / RUNS / name)
