@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refold import files, settings, store, times
-from refold.cli import shown
+from refold.cli import imports, shown
 from refold.cli.command import FORMAT_VERSION, Command
 from refold.cli.envelope import Outcome
 from refold.cli.orchestrator import Home, child
 from refold.cli.progress import progress
-from refold.cli.visible import plural, visible
+from refold.cli.visible import plural, table, visible
 from refold.errors import RefoldError, Usage
 
 if TYPE_CHECKING:
@@ -31,8 +31,15 @@ if TYPE_CHECKING:
 FOLDER = Path("memory-demo")
 SEED = b"refold demo"
 BEGINS_AT = times.parse("2025-01-15T09:00Z")
-USER = "ada"
+WHO = "Ada"
 QUESTION = "where does Ada live?"
+NEXT = (
+    "status",
+    "facts Ada --as operator --history",
+    'search "boathouse" --as operator --explain',
+    'context "plan a dinner for Ada" --as operator --tokens 200',
+    'sql "select kind, count(*) from log group by kind"',
+)
 
 
 def _configure(command: ArgumentParser) -> None:
@@ -107,6 +114,60 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
         process.wait(0.2)
     except subprocess.TimeoutExpired:
         return
+
+
+def _shown(folder: Path, memory: Memory, imported: ImportReport, night: dict[str, Any]) -> Outcome:
+    """Ask what a newcomer would ask."""
+    facts = memory.facts(entity=WHO)
+    hits = memory.search(QUESTION, limit=3)
+    status = memory.status()
+    counts = night["counts"]
+    where = _from_here(folder)
+    lines = [
+        f"log      {plural(status.events, 'event')} from {plural(imported.files, 'file')}, {plural(status.subjects, 'person', 'people')}",
+        f"fold     {plural(status.assertions, 'assertion')}, {counts['rejected']:,} rejected; read by patterns, no model was asked",
+        f"nightly  {night['state'].lower()} in Prefect: generation {counts['generation']}",
+        "",
+        f"facts about {WHO}",
+        *shown.fact_table(facts, entity=False),
+        "",
+        f"search   {QUESTION}",
+        *shown.hit_table(hits),
+        "",
+        *_where(folder, where),
+        "",
+        "next",
+        *(f"  refold {command} --store {where}" for command in NEXT),
+    ]
+    data = {
+        "folder": str(folder),
+        "import": imports.imported(imported).data,
+        "nightly": night,
+        "facts": [shown.fact_data(fact) for fact in facts],
+        "results": [shown.hit_data(hit) for hit in hits],
+    }
+    return Outcome(data, lines, format_version=FORMAT_VERSION)
+
+
+def _where(folder: Path, where: str) -> list[str]:
+    rows = [
+        (f"{where}/store/log", "what was said: sealed, signed, append-only"),
+        (f"{where}/store/state", "what was made of it: encrypted, can be made again"),
+        (f"{where}/store/prefect", "what Prefect recorded: ids and counts"),
+        (f"{where}/vault", "the keys, wrapped"),
+        (f"{where}/root", "what opens them"),
+    ]
+    return [
+        "where everything lies",
+        *table(rows),
+        "A real memory keeps store, vault and root apart (refold init). The keys of this one are public: put nothing of yours into it.",
+    ]
+
+
+def _from_here(folder: Path) -> str:
+    """Return a path as a person types it."""
+    here = Path.cwd()
+    return visible(str(folder.relative_to(here)) if folder.is_relative_to(here) else str(folder))
 
 
 RUNS = {"demo": Command(_configure, _run)}

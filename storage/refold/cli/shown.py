@@ -64,12 +64,12 @@ def moment(when: int | None) -> str | None:
     return None if when is None else times.iso(when)
 
 
-def fact_table(facts: Sequence[Fact], *, standing: bool = False) -> list[str]:
-    """Return one line per fact; with its standing where not all of them hold."""
+def fact_table(facts: Sequence[Fact], *, standing: bool = False, entity: bool = True) -> list[str]:
+    """Return one line per fact: with its standing where not all of them hold, and its entity unless that was said before."""
     rows = [
         (
             fact.fact_id.hex()[:SHORT_ID],
-            fact.entity,
+            *((fact.entity,) if entity else ()),
             relation(fact),
             value(fact),
             since(fact),

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-COLUMNS = 100
+COLUMNS = 100  # where nobody says how wide the terminal is
+COLUMNS_MAX = 160
 JOINERS = "\u200c\u200d"  # zero-width joiners spell words and emoji; they hide nothing
 
 
@@ -47,18 +50,26 @@ def shorten(text: str, columns: int) -> str:
     return "".join(kept).rstrip() + "…"
 
 
+def screen_columns() -> int:
+    """Return how wide a line may be: as wide as the terminal, within reason."""
+    if not sys.stdout.isatty():
+        return COLUMNS
+    return max(80, min(os.get_terminal_size(sys.stdout.fileno()).columns, COLUMNS_MAX))
+
+
 def quoted(text: str) -> str:
     """Return the text as a quotation."""
     return f'"{text}"'
 
 
-def table(rows: Iterable[Sequence[str]], *, head: Sequence[str] = (), columns: int = COLUMNS, indent: str = "") -> list[str]:
-    """Return the rows as aligned lines; a line wider than `columns` is cut in its last cell, others at 32."""
+def table(rows: Iterable[Sequence[str]], *, head: Sequence[str] = (), columns: int | None = None, indent: str = "") -> list[str]:
+    """Return the rows as aligned lines; a line wider than `columns` (the terminal's) is cut in its last cell, others at 32."""
     cells = [[visible(cell) for cell in row] for row in ([head, *rows] if head else rows)]
     if not cells:
         return []
     last = max(map(len, cells)) - 1
     fitted = [[shorten(cell, 32) if at < last else cell for at, cell in enumerate(row)] for row in cells]
+    columns = columns or screen_columns()
     widths = [max((width(row[at]) for row in fitted if at < len(row)), default=0) for at in range(last)]
     lines = []
     for row in fitted:
