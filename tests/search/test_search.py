@@ -85,7 +85,7 @@ views = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(said=drafts, view=views, query=st.sampled_from(QUERIES), folded=st.integers(0, 30), flush=st.integers(1, 30))
 def test_search_is_what_a_plain_program_over_the_visible_events_finds(said, view, query, folded, flush):
     with a_store() as store:
@@ -101,7 +101,7 @@ def test_search_is_what_a_plain_program_over_the_visible_events_finds(said, view
         assert results(store, state, view, query) == ranking(seen, query, shipped())
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(said=drafts, query=st.sampled_from(QUERIES), cuts=st.lists(st.integers(1, 25), min_size=1, max_size=4))
 def test_it_does_not_matter_how_much_is_folded_or_when_the_tail_came(said, query, cuts):
     with a_store() as store:

@@ -50,7 +50,7 @@ def test_folding_in_pieces_gives_the_rows_of_one_full_fold(store):
     assert rows(state) == rows(fold(store, by=mentions_each_word, flush_events=11).state)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(texts=st.lists(TEXTS, min_size=1, max_size=12), cuts=st.lists(st.integers(1, 12), max_size=3), flush=st.integers(1, 9))
 def test_any_batches_give_the_same_rows(texts, cuts, flush):
     with a_store() as store:

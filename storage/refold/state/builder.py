@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
@@ -131,26 +132,24 @@ class Builder:
         return Published(State(self.store, manifest, current=manifest.pointer.raw), self._events, rows, merged_rows, merge_seconds, swept)
 
     def _flush(self) -> None:
-        taken = self._rows.take()
-        runs = {name: self._run(name, [rows]) for name, rows in taken.items() if rows.num_rows}
+        runs = self._write_runs((name, [rows]) for name, rows in self._rows.take().items() if rows.num_rows)
         if runs:
             self._new.append(Segment(runs))
 
-    def _run(self, table: str, rows: Iterable[pa.Table]) -> RunRef:
-        """Write one run. Its name is random, so it replaces nothing."""
-        name = run_name(self._random(16))
-        count = 0
+    def _write_runs(self, contents: Iterable[tuple[str, Iterable[pa.Table]]]) -> dict[str, RunRef]:
+        """Write one run for each table. Their names are random, so they replace nothing."""
+        runs: dict[str, RunRef] = {}
 
-        def counted() -> Iterable[pa.Table]:
-            nonlocal count
-            for batch in rows:
-                count += batch.num_rows
-                yield batch
+        def encoded() -> Iterator[tuple[Path, bytes]]:
+            for table, rows in contents:
+                name = run_name(self._random(16))
+                raw, count = encrypted(self._key, name, TABLES[table], rows)
+                runs[table] = RunRef(name, count, len(raw))
+                self._written.add(name)
+                yield self._folder / RUNS / name, raw
 
-        raw = encrypted(self._key, name, TABLES[table], counted())
-        files.create(self._folder / RUNS / name, raw)
-        self._written.add(name)
-        return RunRef(name, count, len(raw))
+        files.create_all(self._folder / RUNS, encoded())
+        return runs
 
     def _merge(self, segments: list[Segment]) -> tuple[list[Segment], int]:
         """Merge the newest segments where they have grown too many; return what is left and the rows rewritten."""
@@ -158,24 +157,20 @@ class Builder:
         if not count:
             return segments, 0
         kept, joined = segments[:-count], segments[-count:]
-        runs: dict[str, RunRef] = {}
-        for name in TABLES:
-            parts = [segment.runs[name] for segment in joined if name in segment.runs]
-            if parts:
-                runs[name] = parts[0] if len(parts) == 1 else self._merge_runs(name, parts)
-        before = {run.name for segment in joined for run in segment.runs.values()}
-        return [*kept, Segment(runs)], sum(run.rows for run in runs.values() if run.name not in before)
-
-    def _merge_runs(self, name: str, parts: list[RunRef]) -> RunRef:
+        parts = {name: [segment.runs[name] for segment in joined if name in segment.runs] for name in TABLES}
         try:
-            runs = [Run(self._folder / RUNS / part.name, state_key=self._key, table=TABLES[name]) for part in parts]
-            merged_run = self._run(name, merged(runs, TABLES[name]))
+            rewritten = self._write_runs((name, self._merged(name, refs)) for name, refs in parts.items() if len(refs) > 1)
         except Corrupt:
             self._check_not_moved()  # whoever published meanwhile may have removed the runs of the base
             raise
+        alone = {name: refs[0] for name, refs in parts.items() if len(refs) == 1}
+        return [*kept, Segment(alone | rewritten)], sum(run.rows for run in rewritten.values())
+
+    def _merged(self, name: str, refs: list[RunRef]) -> Iterator[pa.Table]:
+        runs = [Run(self._folder / RUNS / ref.name, state_key=self._key, table=TABLES[name]) for ref in refs]
+        yield from merged(runs, TABLES[name])
         for run in runs:
             run.close()
-        return merged_run
 
     def _check_not_moved(self) -> None:
         if self.store.log.recheck_keys().epoch != self._keyring.epoch:

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 
-from refold import files
 from refold.errors import Corrupt, VerificationIncomplete
 from refold.keys import crypto
 from refold.state.tables import Table
@@ -30,8 +29,8 @@ def run_name(random: bytes) -> str:
     return random.hex()
 
 
-def encrypted(state_key: bytes, name: str, table: Table, rows: Iterable[pa.Table]) -> bytes:
-    """Return the file of a run: the rows, already in the table's order, cut into row groups."""
+def encrypted(state_key: bytes, name: str, table: Table, rows: Iterable[pa.Table]) -> tuple[bytes, int]:
+    """Return the file of a run and its number of rows: the rows, already in the table's order, cut into row groups."""
     sink = pa.BufferOutputStream()
     integers = [field.name for field in table.schema if pa.types.is_integer(field.type) and field.name != table.key]
     texts = [field.name for field in table.schema if pa.types.is_string(field.type)]
@@ -45,9 +44,11 @@ def encrypted(state_key: bytes, name: str, table: Table, rows: Iterable[pa.Table
         store_schema=False,
         encryption_properties=pe.create_encryption_properties(_key(state_key, name), aad_prefix=name.encode(), store_aad_prefix=False),
     ) as writer:
+        count = 0
         for batch in rows:
+            count += batch.num_rows
             writer.write_table(batch, row_group_size=table.group_rows)
-    return sink.getvalue().to_pybytes()
+    return sink.getvalue().to_pybytes(), count
 
 
 class Run:
@@ -126,8 +127,3 @@ def _reading(path: Path) -> Generator[None]:
         raise VerificationIncomplete(f"a run of the state could not be read ({reason})", path=path) from None
     except (pa.ArrowException, ValueError, KeyError, UnicodeDecodeError):
         raise Corrupt("a run of the state is not what was sealed", path=path, hint=DAMAGED) from None
-
-
-def write(folder: Path, name: str, data: bytes) -> None:
-    """Make a run durable under its name."""
-    files.create(folder / name, data)

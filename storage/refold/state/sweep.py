@@ -47,10 +47,12 @@ def _remove_debris(folder: Path, current: Manifest, before: int) -> int:
 
 def remove_runs(folder: Path, names: Iterable[str]) -> int:
     """Remove runs by their names; return how many."""
-    paths = [folder / RUNS / name for name in sorted(names)]
-    for path in paths:
-        files.remove(path)
-    return len(paths)
+    gone = sorted(names)
+    for name in gone:
+        files.remove(folder / RUNS / name, sync=False)
+    if gone:
+        files.sync_folder(folder / RUNS)
+    return len(gone)
 
 
 def _runs_of(path: Path, state_key: bytes, number: int) -> set[str]:
