@@ -11,9 +11,12 @@ import errno
 import fcntl
 import os
 import random
+import stat
 import time
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 from refold.errors import Locked, NotAllowed, RefoldError, Usage, VerificationIncomplete, WriteFailed
@@ -23,6 +26,26 @@ FOLDER_MODE = 0o700
 TEMPORARY = ".tmp-"  # the start of every name that is not yet, or no longer, the name of anything
 
 _poisoned: Path | None = None  # where an fsync failed
+
+
+class Kind(StrEnum):
+    """What stands under a name."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    SYMLINK = "symlink"
+    OTHER = "other"  # a device, a socket, a pipe
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the system says of a name, without opening it."""
+
+    kind: Kind
+    mode: int  # permission bits
+    size: int  # bytes
+    device: int
+    inode: int
 
 
 def create(path: Path, data: bytes) -> None:
@@ -66,6 +89,22 @@ def replace(path: Path, data: bytes) -> None:
     sync_folder(path.parent)
 
 
+def put(path: Path, data: bytes, *, mode: int, temporary: Path, new: bool) -> None:
+    """Give a file its contents at once, through a temporary name of the caller's; `new` refuses a name that is taken.
+
+    What an interrupted attempt left under the temporary name goes first. The name lasts once the folder is synced.
+    """
+    with _writing(temporary), suppress(FileNotFoundError):
+        os.unlink(temporary)
+    _write_new(temporary, data, mode=mode)
+    with _writing(path):
+        if not new:
+            os.rename(temporary, path)
+            return
+        os.link(temporary, path)
+        os.unlink(temporary)
+
+
 def read(path: Path) -> bytes:
     """Return the whole file. FileNotFoundError passes; it is the caller who knows what a missing file means."""
     try:
@@ -77,11 +116,40 @@ def read(path: Path) -> bytes:
         raise _read_error(error, path) from error
 
 
-def remove(path: Path) -> None:
-    """Remove a file durably; one that is gone already is fine."""
+def remove(path: Path, *, sync: bool = True) -> None:
+    """Remove a file, durably if `sync`; one that is gone already is fine."""
     with _writing(path), suppress(FileNotFoundError):
         os.unlink(path)
-    sync_folder(path.parent)
+    if sync:
+        sync_folder(path.parent)
+
+
+def remove_folder(path: Path, *, sync: bool = True) -> bool:
+    """Remove an empty folder, durably if `sync`; False, and nothing happens, where something is in it."""
+    try:
+        with _writing(path):
+            os.rmdir(path)
+    except WriteFailed as error:
+        if isinstance(error.__cause__, OSError) and error.__cause__.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            return False
+        raise
+    if sync:
+        sync_folder(path.parent)
+    return True
+
+
+def rename_folder(path: Path, name: Path) -> None:
+    """Give a folder another name beside its old one, durably and at once, with all that is in it."""
+    with _writing(name):
+        os.rename(path, name)
+    sync_folder(name.parent)
+
+
+def add_folder(path: Path, *, mode: int) -> None:
+    """Create one folder with exactly this mode. Its name lasts once its parent is synced. Raises FileExistsError."""
+    with _writing(path):
+        os.mkdir(path, mode)
+        os.chmod(path, mode)  # whatever the umask took away
 
 
 def make_folder(path: Path) -> None:
@@ -104,6 +172,19 @@ def names(folder: Path) -> list[str]:
         raise
     except OSError as error:
         raise _read_error(error, folder) from error
+
+
+def look(path: Path, *, follow: bool = False) -> Seen | None:
+    """Say what stands under a name, itself and not what a link leads to unless `follow`; None where nothing does."""
+    try:
+        found = os.stat(path) if follow else os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        raise _read_error(error, path) from error
+    kinds = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.FOLDER, stat.S_IFLNK: Kind.SYMLINK}
+    kind = kinds.get(stat.S_IFMT(found.st_mode), Kind.OTHER)
+    return Seen(kind, stat.S_IMODE(found.st_mode), found.st_size, found.st_dev, found.st_ino)
 
 
 def written_at(path: Path) -> int:
@@ -141,6 +222,30 @@ def lock(path: Path, *, exclusive: bool = True, wait_seconds: float | None = Non
         os.close(descriptor)
 
 
+@contextmanager
+def unlocked(path: Path) -> Generator[bool, None, None]:
+    """Say whether nobody holds a lock exclusively, and keep it so, by a shared lock, as long as the block runs.
+
+    Unlike `lock` it makes no file: a lock that is not there is held by nobody.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        yield True
+        return
+    except OSError as error:
+        raise _read_error(error, path) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+            free = True
+        except BlockingIOError:
+            free = False
+        yield free
+    finally:
+        os.close(descriptor)
+
+
 def refuses_existing_names(folder: Path) -> bool:
     """Whether a link in this folder really refuses a name that exists (some network file systems do not)."""
     one, two = _temporary(folder / "probe"), _temporary(folder / "probe")
@@ -157,10 +262,12 @@ def refuses_existing_names(folder: Path) -> bool:
     return False
 
 
-def _write_new(path: Path, data: bytes) -> None:
+def _write_new(path: Path, data: bytes, *, mode: int = FILE_MODE) -> None:
     with _writing(path):
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE)
         try:
+            if mode != FILE_MODE:
+                os.fchmod(descriptor, mode)
             rest = memoryview(data)
             while rest:
                 rest = rest[os.write(descriptor, rest) :]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from refold import canonical
+from refold import canonical, journal
 from refold.errors import SubjectErased, Usage
 from refold.keys.keyring import Keyring
 from refold.keys.subjects import alias_tag, content_tag, key_tag
@@ -46,8 +46,9 @@ def add(
     """Append drafts as one commit. What was seen before is not added again.
 
     A draft with a key is the same as an event with that key; within an import (`ingest` given), a draft is the same as an event
-    of equal source, role, author and text. Raises Usage, SubjectErased, Locked, WriteFailed.
+    of equal source, role, author and text. Raises Usage, SubjectErased, Locked, Blocked, WriteFailed.
     """
+    journal.require_appendable(store.places)
     recorded_at = now()
     lines = [_line(draft, recorded_at=recorded_at) for draft in drafts]
     batch = _Batch(store, lines, index=index, ingest=ingest, recorded_at=recorded_at, random=random)
@@ -63,7 +64,11 @@ def check(draft: Draft, *, recorded_at: int) -> None:
 def subject_add(
     store: Store, aliases: Sequence[tuple[AliasKind, str]], *, index: Index | None = None, now: Clock, random: Random
 ) -> SubjectId:
-    """Make aliases known as those of one data subject: of the one that has any of them already, else of a new one."""
+    """Make aliases known as those of one data subject: of the one that has any of them already, else of a new one.
+
+    Raises Blocked while a transaction is unfinished.
+    """
+    journal.require_clear(store.places)
     for _, alias in aliases:
         _name(alias)
     if not aliases:

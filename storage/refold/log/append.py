@@ -133,8 +133,11 @@ def refuse_fence(head: Head, keyring: Keyring) -> None:
         raise Blocked(f"the newest keyring is of epoch {keyring.epoch}, the log of epoch {head.epoch}", hint="refold audit --keys")
 
 
-def run(log: Log, propose: Propose, *, now: Clock, random: Random) -> Appended | None:
-    """Commit what is proposed on the newest head; None if nothing is to be committed any more."""
+def run(log: Log, propose: Propose, *, now: Clock, random: Random, txn: str | None = None) -> Appended | None:
+    """Commit what is proposed on the newest head; None if nothing is to be committed any more.
+
+    `txn` is the transaction id by which the caller looks for the commit after an interruption; else it is drawn.
+    """
     snapshot = log.refresh()
     proposal = propose(*snapshot)
     if proposal is None:
@@ -148,7 +151,7 @@ def run(log: Log, propose: Propose, *, now: Clock, random: Random) -> Appended |
                 proposal = propose(*snapshot)
                 if proposal is None:
                     return None
-            done = _commit(log, snapshot[0], proposal, now=now, random=random)
+            done = _commit(log, snapshot[0], proposal, now=now, random=random, txn=txn)
             if done is not None:
                 return done
             time.sleep(min(0.0005 * 2 ** min(attempt, 6), 0.05) * (0.5 + random(1)[0] / 256))
@@ -163,7 +166,7 @@ def _turn(log: Log) -> Generator[None, None, None]:
         yield
 
 
-def _commit(log: Log, head: Head, proposal: Proposal, *, now: Clock, random: Random) -> Appended | None:
+def _commit(log: Log, head: Head, proposal: Proposal, *, now: Clock, random: Random, txn: str | None) -> Appended | None:
     """Write the parts and link the commit; None if another one took the number."""
     folder = log.place.folder
     hashes, written = _write_parts(log, head, proposal, random=random)
@@ -171,7 +174,7 @@ def _commit(log: Log, head: Head, proposal: Proposal, *, now: Clock, random: Ran
         format=log.place.format,
         origin=log.place.origin,
         version=head.version + 1,
-        txn=random(16).hex(),
+        txn=txn or random(16).hex(),
         epoch=proposal.epoch,
         first_seq=head.size,
         next_seq=head.size + len(proposal.headers),

@@ -7,7 +7,7 @@ Merging and sweeping hold the vault's mutate.lock, so they never meet.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -41,12 +41,14 @@ class Compacted:
     swept: int
 
 
-def compact(log: Log, *, parts_max: int, now: Clock, random: Random) -> Compacted:
+def compact(log: Log, *, parts_max: int, now: Clock, random: Random, guard: Callable[[], None] = lambda: None) -> Compacted:
     """Merge small parts if more than `parts_max` are live, and sweep what has outlived its grace.
 
-    Raises Locked if another process changes the store, or under a fence.
+    `guard` is asked once nobody else can change the store. Raises what it raises, and Locked if another process changes the
+    store, or under a fence.
     """
     with files.lock(log.vault.mutate_lock, wait_seconds=0):
+        guard()
         swept = sweep(log, now=now)
         head, keyring = log.refresh()
         groups = list(groups_of(head.parts)) if len(head.parts) > parts_max else []

@@ -93,6 +93,20 @@ def at(place: Place, version: int) -> Head:
     return head
 
 
+def commit_of(place: Place, head: Head, txn: str, *, after: int) -> Commit | None:
+    """Return the commit of a transaction id, if it is among those newer than version `after`. Raises Corrupt."""
+    commit = head.commit
+    while commit.version > after:
+        if commit.txn == txn:
+            return commit
+        path = place.commit(commit.version - 1)
+        raw = _read(path)
+        if commits.digest(raw) != commit.previous:
+            raise damage("is not the one that the commit after it follows", path)
+        commit = commits.decode(raw, path, expected=place.format)
+    return None
+
+
 def forward(place: Place, head: Head) -> Head:
     """Return the newest head from an older one, reading only the commits between. Raises Corrupt."""
     after, last = head, None

@@ -18,7 +18,7 @@ from refold.log import append, compact, read
 from refold.log.append import Appended, Clock, Random, Sealable
 from refold.log.compact import Compacted
 from refold.log.events import SubjectEntry
-from refold.log.head import Head, Place, forward, newest
+from refold.log.head import Head, Place, commit_of, forward, newest
 from refold.log.parts import Rows
 from refold.log.read import KINDS, Opened, Reader
 from refold.log.tail import Tail
@@ -63,23 +63,30 @@ class Log:
                 self._keyring = self._live_keyring(self._head)
             return self._keyring
 
-    def append(self, plan: Callable[[Head, Keyring], Sequence[Sealable]], *, now: Clock, random: Random) -> Appended | None:
+    def append(
+        self, plan: Callable[[Head, Keyring], Sequence[Sealable]], *, now: Clock, random: Random, txn: str | None = None
+    ) -> Appended | None:
         """Append what `plan` returns for the newest head; it is asked again whenever the head moved. None if it returns nothing.
 
         Raises Locked under a fence, WriteFailed, KeyMissing, Corrupt.
         """
-        return append.run(self, append.sealing(plan, origin=self.place.origin, random=random), now=now, random=random)
+        return append.run(self, append.sealing(plan, origin=self.place.origin, random=random), now=now, random=random, txn=txn)
 
-    def fence(self, *, now: Clock, random: Random) -> Appended:
+    def committed(self, txn: str, *, after: int = -1) -> bool:
+        """Whether the log has a commit of this transaction id, newer than version `after`. Raises Corrupt."""
+        head, _ = self.refresh()
+        return commit_of(self.place, head, txn, after=after) is not None
+
+    def fence(self, *, now: Clock, random: Random, txn: str | None = None) -> Appended:
         """Open a fence towards the next epoch: from here nothing is added until `lift`."""
 
         def opens(head: Head, keyring: Keyring) -> int:
             append.refuse_fence(head, keyring)
             return head.epoch + 1
 
-        return self._control(EntryKind.FENCE, {}, opens, now=now, random=random)
+        return self._control(EntryKind.FENCE, {}, opens, now=now, random=random, txn=txn)
 
-    def lift(self, *, now: Clock, random: Random) -> Appended:
+    def lift(self, *, now: Clock, random: Random, txn: str | None = None) -> Appended:
         """End the fence, under the epoch that is live by now: the target if it was sealed, else the old one."""
 
         def lifts(head: Head, keyring: Keyring) -> bool:
@@ -88,7 +95,7 @@ class Log:
             return False
 
         self.recheck_keys()
-        return self._control(EntryKind.LIFT, {}, lifts, now=now, random=random)
+        return self._control(EntryKind.LIFT, {}, lifts, now=now, random=random, txn=txn)
 
     def rows(self, first: int = 0, end: int | None = None) -> Iterator[Rows]:
         """Yield verified entries [first, end), part by part. Raises Corrupt, VerificationIncomplete."""
@@ -164,9 +171,17 @@ class Log:
         self._signer = None
 
     def _control(
-        self, kind: EntryKind, body: dict[str, object], fence: Callable[[Head, Keyring], int | bool], *, now: Clock, random: Random
+        self,
+        kind: EntryKind,
+        body: dict[str, object],
+        fence: Callable[[Head, Keyring], int | bool],
+        *,
+        now: Clock,
+        random: Random,
+        txn: str | None,
     ) -> Appended:
-        done = append.run(self, append.controlling(kind, body, fence=fence, now=now, random=random), now=now, random=random)
+        propose = append.controlling(kind, body, fence=fence, now=now, random=random)
+        done = append.run(self, propose, now=now, random=random, txn=txn)
         assert done is not None  # a control entry is always proposed
         return done
 
