@@ -87,6 +87,15 @@ def test_a_part_is_the_depth_and_what_opened_its_branch(read):
     }
 
 
+def test_which_branch_is_the_first_is_told_by_the_parent_and_not_by_the_order_of_the_file(read):
+    talk = conversation(EDITED, "b3")
+    mapping = talk["mapping"]
+    assert isinstance(mapping, dict)
+    turned = talk | {"mapping": dict(reversed(mapping.items()))}
+    straight, reverse = (sorted(parts(read(READER, json.dumps([each])))) for each in (talk, turned))
+    assert straight == reverse
+
+
 def test_a_later_export_with_another_current_branch_names_the_old_messages_alike(read):
     before = conversation({name: EDITED[name] for name in ("root", "a", "b")}, "b")
     after = conversation(EDITED, "b3")
@@ -204,6 +213,8 @@ def test_a_record_is_found_wherever_the_reading_stops(read, monkeypatch, size):
         ('[{"mapping": {}}', "after conversation 1"),
         ('[{"mapping": {}}, "', "after conversation 1"),
         ("[", "after conversation 0"),
+        ('"', "after conversation 0"),
+        ('[{"mapping": {}}] "', "after conversation 1"),
     ],
 )
 def test_a_file_that_was_cut_is_reported(read, content, place):
@@ -216,6 +227,12 @@ def test_what_stands_between_conversations_is_reported(read, stray):
     found = read(READER, f"[{whole}, {stray}, {whole}]")
     assert len(parts(found)) == 2
     assert faults(found) == [("after conversation 1", "something that is no object stands in the list")]
+
+
+@pytest.mark.parametrize("shape", ["[{0}][{0}]", "[{0}] {0}", "{0} {0}", "{0} [{0}]", "][{0}, {0}]", "{0} ]] {0}"])
+def test_conversations_that_follow_one_another_are_all_read(read, shape):
+    whole = json.dumps(conversation(line("a"), "n1"))
+    assert len(parts(read(READER, shape.replace("{0}", whole)))) == 2
 
 
 def test_a_conversation_longer_than_a_record_may_be_ends_the_reading(read, monkeypatch):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from refold.errors import NotAllowed, Usage
 from refold.imports import driver
 from refold.imports.driver import ImportReport, Progress, import_files
-from refold.imports.reader import Malformed, Options
+from refold.imports.reader import File, Malformed, Options
 from refold.model import Event, Role, Scope
 from refold.store import Store
 from refold.times import DAY, parse
@@ -256,6 +257,27 @@ def test_a_file_without_permission_is_reported_and_alone_it_is_not_allowed(impor
             import_(closed)
         with pytest.raises(Usage, match="none of 2 files"):
             import_(closed, Path("/nowhere"))
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """Make a folder that every user may enter, unlike pytest's own."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_a_file_that_may_be_seen_and_not_read_is_not_allowed(import_, open_folder):
+    closed = write(open_folder, "closed.md", "text")
+    with no_right_to(closed), pytest.raises(NotAllowed) as raised:
+        import_(open_folder)
+    assert raised.value.path == str(closed)
+
+
+def test_a_folder_that_may_not_be_entered_is_reported(open_folder):
+    seen, closed = write(open_folder, "a.md", "text"), write(open_folder, "sub/b.md", "text").parent
+    with no_right_to(closed):
+        assert [*driver.found([open_folder])] == [File(seen, "a.md"), Malformed("", driver.NOT_PERMITTED, str(closed))]
 
 
 def test_an_empty_folder_is_refused(import_, folder):
