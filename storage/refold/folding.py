@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from refold import journal
 from refold.errors import Drifted, Locked
 from refold.fold.ground import fold_batch
 from refold.fold.relations import Relations
@@ -98,6 +99,7 @@ class Fold:
     def __init__(
         self, store: Store, state: State, *, relations: Relations, recipe: Recipe, full: bool = False, random: Random = os.urandom
     ) -> None:
+        journal.require_clear(store.places)
         self.store = store
         self._state = state
         self._relations = relations
@@ -186,7 +188,7 @@ def fold(
 def compact_log(store: Store, *, now: Clock, random: Random = os.urandom) -> int:
     """Merge small parts of the log where there are many; return how many were merged, none where somebody else is at it."""
     try:
-        return compact(store.log, parts_max=PARTS_MAX, now=now, random=random).merged
+        return compact(store.log, parts_max=PARTS_MAX, guard=lambda: journal.require_nothing(store.places), now=now, random=random).merged
     except Locked:
         return 0  # what holds the lock publishes, compacts or erases: the next fold comes by again
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
-from refold import files
+from refold import files, journal
 from refold.errors import Corrupt, Drifted
 from refold.keys.subjects import alias_tag, seen_tags
 from refold.log.events import SubjectEntry
@@ -120,7 +120,7 @@ class Builder:
             start = clock()
             segments, merged_rows = self._merge([*base, *self._new])
             merge_seconds = clock() - start
-            with files.lock(self.store.places.vault / "mutate.lock"):
+            with journal.mutating(self.store.places):
                 manifest = Manifest(self._point(head), *self._digests, tuple(segments))
                 self._write(manifest)
                 files.replace(self._folder / CURRENT, manifest.pointer.raw)
