@@ -5,7 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -62,7 +62,7 @@ def texts(store: Store) -> list[str]:
 
 
 @contextmanager
-def no_right_to(path: Path) -> Iterator[None]:
+def no_right_to(path: Path) -> Generator[None]:
     """Take away the right to read a file or folder, from root too."""
     before = path.stat().st_mode
     path.chmod(0)
@@ -203,6 +203,7 @@ def test_strange_characters_come_back_as_they_were(store, import_, folder):
     assert (event.text, event.author) == (text, 'O\'Hara "x"; --')
 
 
+@pytest.mark.slow
 def test_ten_thousand_people_are_one_import(store, import_, folder):
     lines = json_lines(*({"role": "user", "content": "hello", "name": f"person {number}"} for number in range(10_000)))
     assert import_(write(folder, "many.jsonl", lines)).added == 10_000

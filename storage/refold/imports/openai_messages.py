@@ -34,9 +34,16 @@ Message = Mapping[str, object]
 
 def recognises(path: Path, head: bytes) -> bool:
     """Whether one of the first lines is, or starts like, a message or a conversation."""
-    return any(
-        re.match(rb'\s*\{\s*"', line) and (b'"messages"' in line or (b'"role"' in line and b'"content"' in line))
-        for line in head.removeprefix(records.BOM).split(b"\n")[:20]
+    lines = head.removeprefix(records.BOM).split(b"\n")[:20]
+    return any(_is_like_ours(line, is_cut=len(lines) == 1) for line in lines)
+
+
+def _is_like_ours(line: bytes, *, is_cut: bool) -> bool:
+    if not re.match(rb'\s*\{\s*"', line):
+        return False
+    has_role, has_content = b'"role"' in line, b'"content"' in line
+    return (
+        b'"messages"' in line or (has_role and has_content) or (is_cut and (has_role or has_content) and not line.rstrip().endswith(b"}"))
     )
 
 
