@@ -1,0 +1,87 @@
+"""What a search costs in an open process: for one user and over everybody, folded and just said."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator
+from itertools import cycle
+from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
+
+from refold import ingest
+from refold.model import Scope, View
+from refold.state.builder import Builder
+from refold.state.generation import State
+from refold.state.recipe import shipped
+from refold.state.search import search
+from refold.store import Store
+from tests.benchmarks import Row, timed
+from tests.benchmarks.corpus import CITIES, FIRMS, NAMES, START, THINGS, big_store, chats
+
+EVENTS = {"small": (20_000,), "full": (100_000, 1_000_000)}
+LIMITS_MS = {20_000: 25, 100_000: 25, 1_000_000: 100}
+QUERIES = 60
+BATCH = 20_000
+ASKED = (
+    "where does {name} live now?",
+    "when did {name} move to {city}?",
+    "who works at {firm}?",
+    "what did we plan for the meeting with {firm} in {city}",
+    "does {name} like {thing}?",
+    "late train to {city}",
+)
+
+
+def rows(size: str) -> Iterator[Row]:
+    for events in EVENTS[size]:
+        with TemporaryDirectory() as name, folded(Path(name), events) as store:
+            state = State.open(store)
+            yield Row(f"the first search in {events:,} events", timed_ms(store, state, View(Scope(user="ada-0"))), None, "ms")
+            for who, view in (("one user", View(Scope(user="ada-0"))), ("everybody", View())):
+                yield Row(f"search of {who} in {events:,} events, median", p50(store, state, view), LIMITS_MS[events], "ms")
+            yield Row(f"search with ten new turns in {events:,} events, median", after_adding(store, state), 2 * LIMITS_MS[events], "ms")
+            state.close()
+
+
+def folded(folder: Path, events: int) -> Store:
+    """Make a store of which everything is folded, without extraction."""
+    store = big_store(folder, events)
+    builder = Builder(store, None, relations=bytes(32), recipe=shipped())
+    for first in range(0, store.log.head.size, BATCH):
+        for batch, subjects in store.log.entries(first, min(first + BATCH, store.log.head.size)):
+            builder.add(batch, subjects=subjects)
+    builder.publish(store.log.head, now=lambda: START).state.close()
+    return store
+
+
+def queries() -> Iterator[str]:
+    """Yield questions, the same ones every time."""
+    draw = Random(3)
+    for form in cycle(ASKED):
+        yield form.format(name=draw.choice(NAMES), city=draw.choice(CITIES), firm=draw.choice(FIRMS), thing=draw.choice(THINGS))
+
+
+def timed_ms(store: Store, state: State, view: View) -> float:
+    return timed_search(store, state, view, "late train to Oslo", [])
+
+
+def timed_search(store: Store, state: State, view: View, query: str, tail: list) -> float:
+    import time
+
+    return timed(lambda: search(state, tail, store.log, view, query), time.perf_counter) * 1e3
+
+
+def p50(store: Store, state: State, view: View) -> float:
+    asked = queries()
+    return statistics.median(timed_search(store, state, view, next(asked), []) for _ in range(QUERIES))
+
+
+def after_adding(store: Store, state: State) -> float:
+    """The median of searches each of which meets a turn that was just added, over everybody."""
+    draw, asked, taken = Random(5), queries(), []
+    for draft in chats(10, people=300, seed=9, first=7):
+        ingest.add(store, [draft], now=lambda: START + (1 << 50), random=draw.randbytes)
+        tail = [event for batch in store.log.events(state.size) for event in batch]
+        taken.append(timed_search(store, state, View(), next(asked), tail))
+    return statistics.median(taken)
