@@ -221,6 +221,16 @@ def test_a_paragraph_longer_than_a_block_may_be_is_left_out(read, monkeypatch, r
     assert [place for place, _ in faults(found)] == ["line 3"]
 
 
+def test_of_what_is_longer_than_a_block_may_be_no_more_than_that_is_kept(monkeypatch):
+    monkeypatch.setattr(documents, "BLOCK_CHARACTERS_MAX", 100)
+    pile = documents.Pile()
+    for number in range(1_000):
+        pile.add(documents.Line(number, "word"))
+    assert sum(map(len, pile.lines)) == 100
+    assert [block.is_cut for block in pile.take()] == [True]
+    assert list(pile.take()) == []
+
+
 def test_a_paragraph_of_ten_megabytes_is_one_event(read):
     assert [len(d.text) for d in drafts(read(markdown.READER, "word " * 2_000_000))] == [10_000_000]
 
