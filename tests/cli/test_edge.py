@@ -125,28 +125,43 @@ def test_options_may_stand_before_or_after_the_command():
         assert json.loads(run(*argv).stdout)["command"] == "help"
 
 
-def test_what_was_typed_is_never_quoted_in_a_complaint():
-    secret = "Ruth-has-a-secret"
-    for argv in (
-        [secret],
-        ["help", f"--{secret}"],
-        ["add", "text", secret],
-        ["facts", "--limit", secret],
-        ["facts", f"--history={secret}"],
-        ["facts", "--format", secret],
-        ["add", "text", "--said-at", secret],
-        ["add", "text", "--metadata", secret],
-        ["facts", "--as-of", secret],
-        ["facts", "--valid-at", secret],
-        ["help", secret],
-        [f"--{secret}"],
-        ["subject", secret],
-        ["--as", secret, "facts"],
-    ):
-        for form in ("text", "json"):
-            printed = run(*argv, *([] if "--format" in argv else ["--format", form]))
-            assert printed.returncode == 2, argv
-            assert secret not in printed.stdout + printed.stderr, argv
+SECRET = "Ruth-has-a-secret"
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+@pytest.mark.parametrize(
+    "argv",
+    [
+        [SECRET],
+        ["help", f"--{SECRET}"],
+        ["add", "text", SECRET],
+        ["facts", "--limit", SECRET],
+        ["facts", f"--history={SECRET}"],
+        ["facts", "--format", SECRET],
+        ["add", "text", "--said-at", SECRET],
+        ["add", "text", "--metadata", SECRET],
+        ["add", "text", "--source", SECRET, "--store", "{store}"],
+        ["facts", "--as-of", SECRET],
+        ["facts", "--valid-at", SECRET],
+        ["help", SECRET],
+        [f"--{SECRET}"],
+        ["subject", SECRET],
+        ["--as", SECRET, "facts"],
+        ["import", "x", "--reader", SECRET, "--store", "{store}"],
+    ],
+    ids=lambda argv: " ".join(argv).replace(SECRET, "SECRET"),
+)
+def test_what_was_typed_is_never_quoted_in_a_complaint(capsys, tmp_path, argv, form):
+    from refold.memory import Memory
+
+    places = {"store": tmp_path / "s", "vault": tmp_path / "v", "root": tmp_path / "r"}
+    Memory.create(**places).close()
+    given = [word for name in places for word in (f"--{name}", str(places[name]))] if "{store}" in argv else []
+    argv = [each for each in argv if each not in ("--store", "{store}")]
+    code = cli.main([*given, *([] if "--format" in argv else ["--format", form]), *argv])
+    printed = capsys.readouterr()
+    assert code == 2
+    assert SECRET not in printed.out + printed.err
 
 
 def test_a_slip_of_the_finger_is_answered_with_the_nearest_word():

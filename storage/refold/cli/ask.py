@@ -11,6 +11,7 @@ from refold.cli import arguments, shown
 from refold.cli.command import FORMAT_VERSION, Command, opened
 from refold.cli.envelope import Outcome
 from refold.cli.visible import plural, table, visible
+from refold.errors import Usage
 
 
 def _when_or_seq(text: str) -> int | str:
@@ -34,7 +35,10 @@ def _ask(command: ArgumentParser) -> None:
 
 
 def _query(given: Namespace) -> str:
-    return given.query if isinstance(given.query, str) else " ".join(given.query)
+    query = given.query if isinstance(given.query, str) else " ".join(given.query)
+    if not query.strip():
+        raise Usage("the query is empty", hint="refold help search")
+    return query
 
 
 def _configure_search(command: ArgumentParser) -> None:

@@ -50,14 +50,21 @@ def _run(given: Namespace) -> Outcome:
     from refold.memory import Memory
 
     folder = (given.store or FOLDER).absolute()
+    imported, home = fill(folder)
+    night = _nightly(home)
+    with Memory.open(folder, principal="operator") as memory:
+        return _shown(folder, memory, imported, night)
+
+
+def fill(folder: Path) -> tuple[ImportReport, Home]:
+    """Make the demo's memory anew, and import the example. Raises Usage where the folder is something else."""
+    from refold.memory import Memory
+
     _make_room(folder)
     random, now = _seeded()
     places = store.places(folder)
     with Memory.create(places.store, vault=places.vault, root=places.root, now=now, random=random) as memory:
-        imported = memory.import_files([settings.folder() / "demo"])
-        night = _nightly(Home.of(memory.places))
-    with Memory.open(folder, principal="operator") as memory:
-        return _shown(folder, memory, imported, night)
+        return memory.import_files([settings.folder() / "demo"]), Home.of(memory.places)
 
 
 def _make_room(folder: Path) -> None:
@@ -98,8 +105,7 @@ def _nightly(home: Home) -> dict[str, Any]:
         while process.poll() is None:
             show("running the nightly flow in Prefect, which takes about twenty seconds to start")
             _wait(process)
-        assert process.stdout is not None
-        printed = process.stdout.read()
+        printed, _ = process.communicate()
     try:
         ended: dict[str, Any] = json.loads(printed)
     except ValueError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from argparse import ArgumentParser, Namespace
 from importlib import import_module
 
@@ -23,7 +24,8 @@ def overview() -> Outcome:
     lines = [USAGE, "", "Long-term memory for agents: state = fold(log).", ""]
     for group in GROUPS:
         lines += [f"{group.title}", *(f"  {entry.name:<14}{entry.summary}" for entry in group.entries), ""]
-    lines += ["topics (refold help TOPIC)", f"  {', '.join(topics)}", "", *_exit_codes()]
+    lines += ["topics (refold help TOPIC)", *textwrap.wrap(", ".join(topics), 90, initial_indent="  ", subsequent_indent="  "), ""]
+    lines += _exit_codes()
     data = {
         "commands": [
             {"command": entry.name, "group": group.title, "summary": entry.summary} for group in GROUPS for entry in group.entries

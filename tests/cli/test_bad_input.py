@@ -1,0 +1,303 @@
+"""Every command, on everything that can be wrong around it: one clear error, the right exit code, both formats, nothing half-written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from refold.cli import catalogue
+
+# One call of each command that opens a store.
+CALLS = {
+    "add": ("add", "I like tea.", "--user", "ada"),
+    "import": ("import", "{file}", "--user", "ada"),
+    "fold": ("fold",),
+    "fold --plan": ("fold", "--plan"),
+    "status": ("status",),
+    "search": ("search", "Munich", "--user", "ada"),
+    "context": ("context", "Munich", "--user", "ada"),
+    "facts": ("facts", "--user", "ada"),
+    "why": ("why", "00", "--user", "ada"),
+    "sql": ("sql", "select count(*) from log"),
+    "subject add": ("subject", "add", "Ruth"),
+    "subject list": ("subject", "list"),
+    "subject show": ("subject", "show", "ada"),
+    "serve": ("serve", "--port", "4999"),
+}
+
+
+def test_every_command_is_called_here():
+    apart = {"init", "demo", "help"}
+    assert {name.removesuffix(" --plan") for name in CALLS} | apart == set(catalogue.COMMANDS)
+
+
+@pytest.fixture(params=["text", "json"])
+def form(request):
+    return request.param
+
+
+@pytest.fixture(params=CALLS)
+def call(request, tmp_path):
+    file = tmp_path / "notes.md"
+    file.write_text("# Notes\n\nI like tea.\n", encoding="utf-8")
+    return [word.format(file=file) for word in CALLS[request.param]]
+
+
+def listing(folder):
+    return {path: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".lock"}
+
+
+def refused(printed, form, code, exit_class, *, finding=None):
+    """Hold that a command ended with one error, said in the form that was asked for."""
+    assert printed.code == code, printed
+    if form == "json":
+        assert printed.err == ""
+        envelope = printed.envelope
+        assert (envelope["status"], envelope["exit_class"], len(envelope["findings"])) == ("FAIL", exit_class, 1)
+        assert finding is None or envelope["findings"][0]["code"] == finding
+    else:
+        assert printed.out == ""
+        assert printed.err.startswith("refold: ")
+        assert printed.err.count("refold: ") == 1
+        assert max(map(len, printed.err.splitlines())) < 300
+    return printed
+
+
+def test_no_store(empty_shell, call, form, tmp_path):
+    refused(empty_shell(*call, form=form), form, 2, "usage", finding="RF-USAGE-002")
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.md"]
+
+
+def test_a_store_of_another_vault(shell, filled, call, form, tmp_path):
+    from refold.memory import Memory
+
+    Memory.create(tmp_path / "s", vault=tmp_path / "v", root=tmp_path / "r").close()
+    shutil.rmtree(tmp_path / "store")
+    (tmp_path / "s").rename(tmp_path / "store")
+    before = listing(tmp_path)
+    refused(shell(*call, form=form), form, 2, "usage", finding="RF-USAGE-001")
+    assert listing(tmp_path) == before
+
+
+def test_a_store_of_a_later_version(shell, call, form, tmp_path):
+    path = tmp_path / "store" / "store.json"
+    document = json.loads(path.read_bytes())
+    path.write_text(json.dumps(document | {"format": "refold.store/2"}, sort_keys=True, separators=(",", ":")))
+    refused(shell(*call, form=form), form, 2, "usage", finding="RF-USAGE-003")
+
+
+def test_a_store_json_that_is_no_json(shell, call, form, tmp_path):
+    (tmp_path / "store" / "store.json").write_text("{")
+    refused(shell(*call, form=form), form, 13, "corrupt")
+
+
+def test_a_store_that_is_a_file(empty_shell, call, form, tmp_path):
+    (tmp_path / "store").write_text("x")
+    refused(empty_shell(*call, form=form), form, 2, "usage")
+
+
+def test_a_lost_vault(shell, call, form, tmp_path):
+    shutil.rmtree(tmp_path / "vault")
+    refused(shell(*call, form=form), form, 12, "key")
+    assert not (tmp_path / "vault").exists()
+
+
+def test_a_lost_root(shell, call, form, tmp_path):
+    shutil.rmtree(tmp_path / "root")
+    refused(shell(*call, form=form), form, 12, "key")
+    assert not (tmp_path / "root").exists()
+
+
+def test_a_principal_that_nobody_knows(shell, call, form):
+    if call[0] != "serve":
+        refused(
+            shell(call[0], "--as", "mallory", *call[1:], form=form) if call[0] != "subject" else shell(*call, "--as", "mallory", form=form),
+            form,
+            2,
+            "usage",
+        )
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("add", ""),
+        ("add", " \n\t"),
+        ("add", "x", "--said-at", "yesterday"),
+        ("add", "x", "--said-at", "2999-01-01"),
+        ("add", "x", "--said-at", "1066-10-14"),
+        ("add", "x", "--source", "somewhere"),
+        ("add", "x", "--source", ":#"),
+        ("add", "x", "--role", "king"),
+        ("add", "x", "--metadata", "{"),
+        ("add", "x", "--metadata", "[1]"),
+        ("add", "x", "--metadata", "[" * 100_000),
+        ("add", "x", "--user", ""),
+        ("add", "x", "--subject", ""),
+        ("add", "x", "--author", " "),
+        ("add", "x\ud800"),
+        ("add", "x", "--user", "a\udcff"),
+        ("facts",),
+        ("search", "Munich"),
+        ("context", "Munich"),
+        ("search", "", "--user", "ada"),
+        ("facts", "--user", "ada", "--as-of", "then"),
+        ("facts", "--user", "ada", "--as-of", "2024"),
+        ("facts", "--user", "ada", "--valid-at", "2024-13-01"),
+        ("facts", "--user", "ada", "--limit", "0"),
+        ("facts", "--user", "ada", "--limit", "-1"),
+        ("facts", "--user", "ada", "--relation", "'; drop table facts"),
+        ("why", "not-hex", "--user", "ada"),
+        ("why", "00" * 16, "--user", "ada"),
+        ("sql", "drop table log"),
+        ("sql", "copy log to '/tmp/x'"),
+        ("sql", "select * from read_csv('/etc/passwd')"),
+        ("sql", "selekt"),
+        ("sql", ""),
+        ("subject", "add", ""),
+        ("subject", "show", "nobody"),
+        ("import", "nowhere.jsonl"),
+        ("import", "/dev/null"),
+        ("import", "{tmp}"),
+        ("import", "x", "--reader", "magic"),
+        ("init",),
+    ],
+    ids=lambda argv: " ".join(argv)[:40].encode("ascii", "replace").decode(),
+)
+def test_what_cannot_be_meant(shell, form, argv, tmp_path):
+    nothing = tmp_path / "nothing"
+    nothing.mkdir()
+    before = listing(tmp_path / "store")
+    refused(shell(*(word.format(tmp=nothing) if word == "{tmp}" else word for word in argv), form=form), form, 2, "usage")
+    assert listing(tmp_path / "store") == before
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x" * (10 << 20),
+        "a\x1b[2Jb\u202ec\0d",
+        "Robert'); DROP TABLE facts;--",
+        'He said "no" \\ and %s {0}',
+        "👩‍🚀 Łukasz ירושלים",
+        "-rf",
+        "\ufeffx",
+    ],
+    ids=["10 MB", "control and bidi", "SQL", "quotes", "scripts", "a dash", "a byte order mark"],
+)
+def test_what_may_look_wrong_and_is_right(shell, form, text):
+    added = shell("add", "--user", "Ada O'Brien\"; --", "--subject", text[:99], "--", text, form=form)
+    assert (added.code, added.err) == (0, "")
+    listed = shell.json("sql", "select text(seq) from log where kind = 'event' order by seq desc limit 1")
+    assert listed.data["rows"] == [[text]]
+    shown = shell("subject", "list")
+    assert all(each.isprintable() or each == "\n" for each in shown.out)
+    found = shell("search", "no", "--user", "Ada O'Brien\"; --")
+    assert found.code == 0
+    assert all(each.isprintable() or each in "\n\u200d" for each in found.out)
+
+
+@pytest.mark.slow
+def test_ten_thousand_subjects(shell):
+    names = [word for number in range(10_000) for word in ("--subject", f"person {number}")]
+    assert shell("add", "a party", "--user", "ada", *names).code == 0
+    assert shell.json("subject", "list", "--limit", "3").data["total"] > 10_000
+
+
+def run(folder, *argv, **options):
+    """Run a command in a process of its own."""
+    places = [word for name in ("store", "vault", "root") for word in (f"--{name}", str(folder / name))]
+    command = [sys.executable, "-c", "import sys; from refold.cli import main; sys.exit(main())", *argv, *places]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, **options)
+
+
+def mortal():
+    """Take from root what lets it pass by file modes, so that these tests mean the same for everybody."""
+    import ctypes
+
+    for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+        ctypes.CDLL(None).prctl(24, capability, 0, 0, 0)  # PR_CAPBSET_DROP: it counts from the next exec on
+
+
+def full_disk():
+    """Let every write to a file fail."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+@pytest.mark.parametrize("call", [("add", "x", "--user", "ada"), ("fold",), ("subject", "add", "Zoe")], ids=lambda call: call[0])
+def test_a_full_disk(shell, form, call, tmp_path):
+    before = listing(tmp_path)
+    printed = run(tmp_path, *call, "--format", form, preexec_fn=full_disk)
+    assert printed.returncode == 1, printed
+    assert (json.loads(printed.stdout)["findings"][0]["code"] if form == "json" else "RF-WRITE-001") == "RF-WRITE-001"
+    assert "refuses" in printed.stdout + printed.stderr or "space" in printed.stdout + printed.stderr
+    after = listing(tmp_path)
+    assert {path: after[path] for path in before} == before
+    assert [path for path in after if "commits" in path.parts] == [path for path in before if "commits" in path.parts]
+    assert shell("status").code == 0
+
+
+@pytest.mark.parametrize("place", ["store", "vault", "root"])
+def test_no_permission(shell, form, place, tmp_path):
+    (tmp_path / place).chmod(0)
+    try:
+        printed = run(tmp_path, "status", "--format", form, preexec_fn=mortal)
+    finally:
+        (tmp_path / place).chmod(0o700)
+    assert printed.returncode == 16, printed
+    assert "Traceback" not in printed.stderr
+
+
+def test_no_permission_to_write(shell, form, tmp_path):
+    folders = [path for path in tmp_path.rglob("*") if path.is_dir()]
+    for path in folders:
+        path.chmod(0o500)
+    try:
+        printed = run(tmp_path, "add", "x", "--user", "ada", "--format", form, preexec_fn=mortal)
+    finally:
+        for path in folders:
+            path.chmod(0o700)
+    assert printed.returncode == 16, printed
+
+
+def test_a_reader_who_leaves(shell, tmp_path):
+    """What was added stays added, though nobody hears of it."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    command = [
+        sys.executable,
+        "-c",
+        "import sys; from refold.cli import main; sys.exit(main())",
+        "add",
+        "I like tea.",
+        "--user",
+        "ada",
+        *shell.places,
+    ]
+    ended = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, timeout=60)
+    os.close(writer)
+    assert (ended.returncode, ended.stderr) == (catalogue.PIPE_CLOSED, b"")
+    assert "I like tea." in shell("search", "tea", "--user", "ada").out
+
+
+@pytest.mark.parametrize("name", ["log/parts", "log/commits", "state"])
+def test_a_damaged_file_is_named(shell, form, name, tmp_path):
+    folder: Path = tmp_path / "store" / name
+    victim = sorted(path for path in folder.rglob("*") if path.is_file() and path.name != "CURRENT")[0]
+    raw = bytearray(victim.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    victim.write_bytes(raw)
+    printed = shell("fold", "--full", form=form)
+    if name == "state":
+        assert printed.code == 0
+    else:
+        refused(printed, form, 13, "corrupt")
+        assert victim.name in printed.out + printed.err

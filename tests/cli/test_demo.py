@@ -1,0 +1,97 @@
+"""`refold demo`: the same everywhere, again and again, and only in a folder of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from refold import cli
+from refold.cli import demo
+from refold.errors import Usage
+from refold.memory import Memory
+
+FACTS = """
+import sys
+from pathlib import Path
+from refold.cli import demo
+from refold.memory import Memory
+folder = Path(sys.argv[1])
+demo.fill(folder)
+with Memory.open(folder, principal="operator") as memory:
+    memory.fold()
+    print([(fact.fact_id.hex(), fact.value) for fact in memory.facts(entity="Ada")], [hit.event_id.hex() for hit in memory.search("Ada")])
+"""
+
+
+@pytest.mark.slow
+def test_ids_are_the_same_in_every_process(tmp_path):
+    printed = [
+        subprocess.run(
+            [sys.executable, "-c", FACTS, str(tmp_path / seed)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"PYTHONHASHSEED": seed},
+        ).stdout
+        for seed in ("1", "2")
+    ]
+    assert printed[0] == printed[1]
+    assert "Munich" in printed[0]
+
+
+def test_a_demo_is_opened_by_its_folder_alone(tmp_path):
+    demo.fill(tmp_path / "demo")
+    with Memory.open(tmp_path / "demo", principal="operator") as memory:
+        assert memory.status().entries > 10
+        assert {place.parent for place in (memory.places.store, memory.places.vault, memory.places.root)} == {tmp_path / "demo"}
+
+
+def test_a_demo_is_made_anew_and_leaves_alone_what_is_not_of_it(tmp_path):
+    demo.fill(tmp_path / "demo")
+    (tmp_path / "demo" / "notes.txt").write_text("mine")
+    (tmp_path / "demo" / "store" / "log" / "parts" / "junk").write_text("x")
+    again, _ = demo.fill(tmp_path / "demo")
+    assert (again.already, again.malformed_count) == (0, 0)
+    assert (tmp_path / "demo" / "notes.txt").read_text() == "mine"
+    assert not (tmp_path / "demo" / "store" / "log" / "parts" / "junk").exists()
+
+
+def test_a_folder_that_is_no_demo_is_left_alone(tmp_path):
+    with Memory.create(tmp_path / "real" / "store", vault=tmp_path / "v", root=tmp_path / "r"):
+        pass
+    (tmp_path / "file").write_text("x")
+    for taken in (tmp_path / "real", tmp_path / "file"):
+        with pytest.raises(Usage):
+            demo.fill(taken)
+    assert (tmp_path / "real" / "store" / "store.json").exists()
+
+
+def test_a_link_to_a_demo_is_not_followed(tmp_path):
+    demo.fill(tmp_path / "demo")
+    (tmp_path / "link").symlink_to(tmp_path / "demo")
+    with pytest.raises(Usage):
+        demo.fill(tmp_path / "link")
+    assert (tmp_path / "demo" / "store" / "store.json").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.prefect
+def test_the_demo_runs_the_whole_path(tmp_path, monkeypatch, capsys):
+    """A demo that is there already is made anew."""
+    monkeypatch.chdir(tmp_path)
+    demo.fill(Path("memory-demo").absolute())
+    code = cli.main(["demo", "--format", "json"])
+    printed = capsys.readouterr()
+    assert (code, printed.err) == (0, "")
+    data = json.loads(printed.out)["data"]
+    assert data["import"]["malformed"] == 0
+    assert data["nightly"]["state"] == "Completed"
+    assert ("lives_in", "Munich") in {(fact["relation"], fact["value"]) for fact in data["facts"]}
+    assert data["results"]
+    assert [path.name for path in tmp_path.iterdir()] == ["memory-demo"]
+    assert {path.name for path in (tmp_path / "memory-demo").iterdir()} == {"store", "vault", "root", "refold-demo", ".gitignore"}
