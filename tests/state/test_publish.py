@@ -137,6 +137,18 @@ def test_a_reader_is_given_the_newer_state(store):
             assert same is state
 
 
+def test_a_state_that_another_thread_reads_stays_open_until_it_is_done(store):
+    chat(store, 5)
+    old = fold(store, end=4).state
+    with reading(store, old) as mine:
+        assert mine is old
+        fold(store)
+        with reading(store, old) as newer:
+            assert newer.number > old.number
+        assert mine.table("events").num_rows == 3  # of four entries the first declares Ada
+    assert not mine._runs
+
+
 def test_a_run_whose_bytes_do_not_open_stops_the_merge(store):
     chat(store, 8)
     base = fold(store, end=6).state

@@ -74,8 +74,22 @@ class Columns:
     def __len__(self) -> int:
         return len(self.seq)
 
-    def joined(self, other: Columns) -> Columns:
-        return Columns(*(np.concatenate([getattr(self, name), getattr(other, name)]) for name in Columns.__slots__))
+
+class Growing:
+    """Columns that take in rows at their end, without copying what is there each time."""
+
+    def __init__(self, rows: Columns) -> None:
+        self._buffers = {name: getattr(rows, name) for name in Columns.__slots__}
+        self.rows = rows
+
+    def add(self, rows: Columns) -> None:
+        """Append rows. Earlier views of the columns stay as they are."""
+        count, wanted = len(self.rows), len(self.rows) + len(rows)
+        for name, buffer in self._buffers.items():
+            if len(buffer) < wanted:
+                buffer = self._buffers[name] = np.concatenate([buffer[:count], np.empty(wanted - count + wanted // 8, buffer.dtype)])
+            buffer[count:wanted] = getattr(rows, name)
+        self.rows = Columns(**{name: buffer[:wanted] for name, buffer in self._buffers.items()})
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +111,24 @@ class Corpus:
         self.audiences: dict[int, int] = {}
         self.labels = Labels(state.table("labels"))
         self.folded = self._columns(state.table("events", COLUMNS))
-        self.columns = self.folded
+        self._grown = Growing(self.folded)
         self.tail: list[Event] = []
-        self.layout = self._folded_layout = self._lay_out()
+        self.layout = self.folded_layout = self._lay_out()
+        self.moved = np.empty(0, np.int64)  # all events of the sessions that the tail has events of: laid out anew
         self._rows = Rows(state.tags, recipe)
         self._chunks: list[pa.Table] = []
+
+    @property
+    def columns(self) -> Columns:
+        """Return what is known of each event, folded ones first."""
+        return self._grown.rows
 
     def follow(self, tail: Sequence[Event]) -> None:
         """Take in what the log has behind the state: all of it, in order; what was taken in before is not read again."""
         known = len(self.tail)
         if known > len(tail) or any(mine.seq != theirs.seq for mine, theirs in zip(self.tail[-1:], tail[known - 1 : known], strict=False)):
             self.tail, self._chunks, known = [], [], 0
-            self.columns, self.layout = self.folded, self._folded_layout
+            self._grown, self.layout, self.moved = Growing(self.folded), self.folded_layout, self.moved[:0]
         if known == len(tail):
             return
         new = tail[known:]
@@ -117,7 +137,7 @@ class Corpus:
         self.tail.extend(new)
         self._keep(taken["postings"], {event.seq: at for at, event in enumerate(new, known)})
         self.labels.add(taken["labels"])
-        self.columns = self.columns.joined(self._columns(taken["events"]))
+        self._grown.add(self._columns(taken["events"]))
         self.layout = self._with_tail()
 
     def tail_hits(self, term: int) -> Hits:
@@ -129,12 +149,6 @@ class Corpus:
             else pa.table({"event": pa.array([], pa.int64()), "x": pa.array([], pa.uint16()), "y": pa.array([], pa.uint16())})
         )
         return Hits(*(rows[name].to_numpy() for name in ("event", "x", "y")))
-
-    def by_seq(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return i32 values that are given by ordinal: of what is folded by sequence number, 0 where there is no event; and of the tail."""
-        of_seq = np.zeros(self.state.size, np.int32)
-        of_seq[self.folded.seq.view(np.int64)] = values[: len(self.folded)]
-        return of_seq, values[len(self.folded) :]
 
     def parts(self, events: np.ndarray) -> list[str]:
         """Return the parts of some events. Those of folded ones are read from the state."""
@@ -167,7 +181,8 @@ class Corpus:
         old = [self._order[start:end] for start, end in zip(first, after, strict=True) if start < end]
         members = np.concatenate([*old, new])
         order = members[ordered(self.columns.session[members], self.columns.place[members], lambda at: self.parts(members[at]))]
-        return moved(self._folded_layout, order, self.columns.session[order], len(self.columns))
+        self.moved = order
+        return moved(self.folded_layout, order, self.columns.session[order], len(self.columns))
 
     def _keep(self, postings: pa.Table, event_of: dict[int, int]) -> None:
         """Keep the postings of the tail as a few sorted chunks."""

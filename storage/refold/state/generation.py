@@ -6,11 +6,12 @@ never repaired, and nothing of it is removed by looking.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
@@ -54,6 +55,9 @@ class State:
         self.tags = Tags(self._key)
         self._runs: dict[str, list[Run]] = {}
         self.kept: dict[str, object] = {}  # what readers keep in memory with this generation
+        self._mutex = threading.Lock()
+        self._readers = 0
+        self._retired = False
         self._labels: Labels | None = None
         self._subjects: frozenset[bytes] | None = None
 
@@ -92,6 +96,28 @@ class State:
         self._runs = {}
         self.kept.clear()
         self._labels = self._subjects = None
+
+    def retire(self) -> None:
+        """Close the state as soon as no thread reads it any more."""
+        with self._mutex:
+            self._retired = True
+            unused = not self._readers
+        if unused:
+            self.close()
+
+    @contextmanager
+    def in_use(self) -> Generator[Self]:
+        """Keep the state open while it is read."""
+        with self._mutex:
+            self._readers += 1
+        try:
+            yield self
+        finally:
+            with self._mutex:
+                self._readers -= 1
+                over = self._retired and not self._readers
+            if over:
+                self.close()
 
     @property
     def number(self) -> int:
@@ -221,14 +247,15 @@ def is_current(store: Store, state: State) -> bool:
 def reading(store: Store, state: State) -> Generator[State]:
     """Hold off whoever removes generations, and give the state to read: this one, or a newer one if CURRENT has moved.
 
-    The state that is given may be kept for the next call; one that is out of date is closed.
+    The state that is given may be kept for the next call; one that is out of date is closed once no other thread reads it.
     """
     with files.lock(store.places.vault / "readers.lock", exclusive=False):
         if not is_current(store, state):
-            state.close()
+            state.retire()
             store.log.refresh()
             state = State.open(store)
-        yield state
+        with state.in_use():
+            yield state
 
 
 def _manifest(folder: Path, pointer: Pointer, state_key: bytes) -> Manifest:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -22,10 +22,10 @@ from refold.state import score
 from refold.state.corpus import NOBODY, Corpus
 from refold.state.cues import Cue, Dates, asks_when
 from refold.state.generation import State
-from refold.state.places import Layout, laid_out
 from refold.state.recipe import UNIT, Cues, Recipe, fixed, shipped
 from refold.state.runs import Run
 from refold.state.score import Matched
+from refold.state.seen import Seen, see, see_folded, see_more
 from refold.state.terms import Terms
 from refold.state.words import Stems, words_of
 from refold.times import DAY
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from refold.log.log import Log
 
 GROUPS_REMEMBERED_MAX = 96  # row groups of postings: about 32,768 rows and 0.6 MB each
-VIEWS_REMEMBERED_MAX = 8
+VIEWS_REMEMBERED_MAX = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,20 +43,6 @@ class Found:
 
     hits: list[Hit]
     left_out: dict[str, int]
-
-
-@dataclass(frozen=True, slots=True)
-class Seen:
-    """The part of a corpus that a view may see."""
-
-    layout: Layout
-    visible: np.ndarray  # by place
-    place_of_seq: np.ndarray  # i32 by sequence number of what is folded: 0 where nothing is to be seen
-    place_of_tail: np.ndarray  # i32 by position in the tail, likewise
-    whole: bool  # everything may be seen
-    events: int
-    later: int  # events that come after the time that is asked for
-    speaks: np.ndarray  # by speaker code: whether they speak in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,39 +169,21 @@ class Searcher:
         return scored, left_out
 
     def _seen(self, view: View) -> Seen:
-        """Return what a view may see, remembered until the tail grows."""
-        key = (view, len(self._corpus.columns))
-        seen = self._views.get(key)
-        if seen is None:
-            seen = self._views[key] = self._see(view)
-            while len(self._views) > VIEWS_REMEMBERED_MAX:
-                self._views.popitem(last=False)
-        self._views.move_to_end(key)
-        return seen
+        """Return what a view may see, remembered until the tail grows; what it sees of the folded part is remembered longer."""
+        size = len(self._corpus.columns)
+        if self._corpus.tail and view.as_of_seq is None and view.as_of_time is None:
+            return self._remembered((view, size), lambda: see_more(self._corpus, view, self._seen_folded(view)))
+        return self._remembered((view, size), lambda: see(self._corpus, view))
 
-    def _see(self, view: View) -> Seen:
-        corpus, columns, layout = self._corpus, self._corpus.columns, self._corpus.layout
-        allowed = corpus.labels.visible(view)
-        visible = _among(corpus.scopes, allowed.scopes)[columns.scope] & _among(corpus.audiences, allowed.audiences)[columns.audience]
-        events = int(np.count_nonzero(visible))
-        if view.as_of_seq is not None or view.as_of_time is not None:
-            in_time = np.ones(len(columns), bool)
-            if view.as_of_seq is not None:
-                in_time &= columns.seq <= view.as_of_seq
-            if view.as_of_time is not None:
-                in_time &= columns.recorded_at <= view.as_of_time
-            order = layout.event_at[layout.event_at != NOBODY]
-            order = order[in_time[order]]
-            layout = laid_out(order, columns.session[order], len(columns))
-            visible &= in_time
-        by_place = np.zeros(layout.size, bool)
-        by_place[layout.place_of[visible]] = True
-        place_of = np.where(visible, layout.place_of, 0)
-        speakers = columns.speaker[visible]
-        speaks = np.bincount(speakers[speakers != NOBODY], minlength=len(corpus.names.person)) > 0
-        shown = int(np.count_nonzero(visible))
-        by_seq, by_tail = corpus.by_seq(place_of)
-        return Seen(layout, by_place, by_seq, by_tail, shown == len(columns), shown, events - shown, speaks)
+    def _seen_folded(self, view: View) -> Seen:
+        return self._remembered((view, len(self._corpus.folded)), lambda: see_folded(self._corpus, view))
+
+    def _remembered(self, key: tuple[View, int], look: Callable[[], Seen]) -> Seen:
+        seen = self._views.pop(key, None)
+        self._views[key] = seen = look() if seen is None else seen
+        while len(self._views) > VIEWS_REMEMBERED_MAX:
+            self._views.popitem(last=False)
+        return seen
 
     def _asked(self, query: str, seen: Seen) -> Asked:
         words, names, person = words_of(query), self._corpus.names, self._corpus.names.person
@@ -301,15 +269,6 @@ class Searcher:
 def _lengths(weights: Cues) -> np.ndarray:
     """Return what each number of words counts."""
     return np.array([fixed(weights.length * (math.log1p(words) - weights.length_centre)) for words in range(1 << 16)], np.int64)
-
-
-def _among(codes: dict[int, int], allowed: frozenset[int] | None) -> np.ndarray:
-    """Return, for each code, whether its tag is allowed."""
-    if allowed is None:
-        return np.ones(len(codes), bool)
-    table = np.zeros(len(codes), bool)
-    table[[codes[tag] for tag in allowed if tag in codes]] = True
-    return table
 
 
 def _slice(group: tuple[np.ndarray, ...], term: np.uint64) -> tuple[np.ndarray, ...]:
