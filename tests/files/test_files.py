@@ -20,6 +20,10 @@ def healthy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "_poisoned", None)
 
 
+def listed(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
 def test_create_writes_a_private_file(tmp_path: Path):
     files.create(tmp_path / "new", b"words")
     assert (tmp_path / "new").read_bytes() == b"words"
@@ -37,14 +41,14 @@ def test_link_new_gives_a_name_once(tmp_path: Path):
     assert files.link_new(tmp_path / "name", b"first")
     assert not files.link_new(tmp_path / "name", b"second")
     assert (tmp_path / "name").read_bytes() == b"first"
-    assert os.listdir(tmp_path) == ["name"]
+    assert listed(tmp_path) == ["name"]
 
 
 def test_replace_swaps_the_contents(tmp_path: Path):
     files.replace(tmp_path / "CURRENT", b"one")
     files.replace(tmp_path / "CURRENT", b"two")
     assert (tmp_path / "CURRENT").read_bytes() == b"two"
-    assert os.listdir(tmp_path) == ["CURRENT"]
+    assert listed(tmp_path) == ["CURRENT"]
 
 
 def test_make_folder_makes_private_parents(tmp_path: Path):
@@ -73,13 +77,21 @@ def test_a_short_write_is_continued(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize(
     ("code", "expected"),
-    [(errno.ENOSPC, WriteFailed), (errno.EDQUOT, WriteFailed), (errno.EIO, WriteFailed), (errno.EACCES, NotAllowed), (errno.EROFS, NotAllowed)],
+    [
+        (errno.ENOSPC, WriteFailed),
+        (errno.EDQUOT, WriteFailed),
+        (errno.EIO, WriteFailed),
+        (errno.EACCES, NotAllowed),
+        (errno.EROFS, NotAllowed),
+    ],
 )
-def test_a_failed_write_has_a_name_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, expected: type[Exception]):
+def test_a_failed_write_has_a_name_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, expected: type[Exception]
+):
     monkeypatch.setattr(files, "os", Disk(failing(1, code), calls=("write",)))
     with pytest.raises(expected):
         files.create(tmp_path / "new", b"words")
-    assert os.listdir(tmp_path) == []
+    assert listed(tmp_path) == []
 
 
 def test_after_a_failed_fsync_this_process_writes_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -144,7 +156,7 @@ def test_a_waiter_gets_the_lock_when_it_ends(tmp_path: Path):
 
 def test_this_file_system_refuses_to_link_onto_a_name(tmp_path: Path):
     assert files.refuses_existing_names(tmp_path)
-    assert os.listdir(tmp_path) == []
+    assert listed(tmp_path) == []
 
 
 def test_a_file_system_that_lets_a_link_replace_a_file_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

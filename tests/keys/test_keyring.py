@@ -90,7 +90,9 @@ def test_an_id_used_anew_after_its_erasure_has_another_secret(secrets: Secrets):
 
 def test_state_and_attest_keys_are_never_carried_and_the_suppress_key_is(secrets: Secrets):
     after = Keyring(secrets).succeed([ADA], random=Random(2).randbytes)
-    fresh = [(getattr(secrets, name), getattr(after, name)) for name in ("batch_seed", "subject_seed", "state_key", "attest_key", "idem_key")]
+    fresh = [
+        (getattr(secrets, name), getattr(after, name)) for name in ("batch_seed", "subject_seed", "state_key", "attest_key", "idem_key")
+    ]
     assert all(old != new for old, new in fresh)
     assert len({new for _, new in fresh}) == 5
     assert after.suppress_key == secrets.suppress_key

@@ -6,8 +6,14 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from refold import ingest
-from refold.model import Draft, Event, Scope
+from refold import files, ingest
+from refold.keys.keyring import Keyring
+from refold.log import append, entry, parts
+from refold.log.commit import Replacement
+from refold.log.entry import Header
+from refold.log.head import Head
+from refold.log.parts import Rows
+from refold.model import Draft, EntryKind, Event, Scope
 from refold.store import Store
 from tests.conftest import now
 
@@ -24,8 +30,10 @@ class Disk:
 
     def __getattr__(self, name: str) -> Any:
         real = getattr(os, name)
-        if name not in self._calls:
-            return real
+        return self.counted(name, real) if name in self._calls else real
+
+    def counted(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        """Return a call that is counted and stepped in before."""
 
         def called(*args: Any, **kwargs: Any) -> Any:
             self.count += 1
@@ -60,3 +68,41 @@ def heard(store: Store) -> list[Event]:
 def texts(store: Store) -> list[str]:
     """Return the texts of all events."""
     return [event.text for event in heard(store)]
+
+
+def pass_a_fence(store: Store, *, keep: Callable[[bytes], bool] = lambda subject: True) -> None:
+    """Do by hand what an erasure does around its work: fence, next epoch without some subjects, lift."""
+    store.log.fence(now=now, random=os.urandom)
+    next_epoch(store, keep=keep)
+    store.log.lift(now=now, random=os.urandom)
+
+
+def next_epoch(store: Store, *, keep: Callable[[bytes], bool] = lambda subject: True) -> None:
+    """Write and seal the keyring of the next epoch, with the secrets of those who stay."""
+    living = {entry.subject for entry in store.log.subjects() if keep(entry.subject)}
+    secrets = store.keyring.succeed(living, random=os.urandom)
+    store.vault.prepare(secrets, random=os.urandom)
+    store.vault.seal(secrets.epoch)
+
+
+def blank(store: Store, seqs: list[int], *, said: list[int] | None = None) -> None:
+    """Replace the parts that hold `seqs` by parts without their payloads, under an erasure entry that names `said`."""
+    folder = store.log.place.folder
+
+    def propose(head: Head, keyring: Keyring) -> append.Proposal:
+        old = [part for part in head.parts if any(part.first <= seq < part.end for seq in seqs)]
+        new = []
+        for part in old:
+            rows = parts.read(folder, part)
+            kept = [None if rows.first + at in seqs else payload for at, payload in enumerate(rows.payloads())]
+            after = Rows.of(rows.first, rows.headers(), kept, rows.commits(), rows.hashes())
+            raw = parts.encode(after)
+            new.append(parts.describe(parts.name(rows.first, os.urandom(8)), raw, after))
+            files.create(folder / new[-1].path, raw)
+        change = Replacement(tuple(part.path for part in old), tuple(new))
+        kind = EntryKind.ERASURE
+        header = Header(1, kind, 0, keyring.epoch, now(), os.urandom(16), os.urandom(16)).raw
+        payload = entry.control_payload({"seqs": seqs if said is None else said})
+        return append.Proposal([header], [payload], keyring.epoch, head.fence, ((0, kind),), change)
+
+    append.run(store.log, propose, now=now, random=os.urandom)

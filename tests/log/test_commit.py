@@ -111,7 +111,7 @@ def test_what_is_not_exactly_a_commit_is_damage(harm):
 
 def test_a_commit_of_a_later_format_is_refused_by_name():
     raw = commits.encode(replace(after(base()), format="refold.log/9"), SIGNER)
-    with pytest.raises(UnsupportedVersion, match="refold.log/9"):
+    with pytest.raises(UnsupportedVersion, match=r"refold\.log/9"):
         commits.decode(raw, PATH)
 
 

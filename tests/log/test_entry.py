@@ -117,7 +117,8 @@ def test_a_cut_payload_is_damage(length: int):
 
 
 @pytest.mark.parametrize(
-    ("size", "expected"), [(1, 1), (2, 2), (8, 8), (9, 10), (15, 16), (16, 16), (17, 18), (100, 104), (1000, 1024), (1025, 1088), (10_000, 10_240)]
+    ("size", "expected"),
+    [(1, 1), (2, 2), (8, 8), (9, 10), (15, 16), (16, 16), (17, 18), (100, 104), (1000, 1024), (1025, 1088), (10_000, 10_240)],
 )
 def test_padme_sizes(size: int, expected: int):
     assert entry.padme(size) == expected

@@ -70,7 +70,8 @@ def test_the_footer_of_every_part_keeps_no_value(store: Store):
             assert column.path_in_schema in {"header", "payload", "payload_commit", "entry_hash"}
             assert column.statistics is None
             assert not column.has_dictionary_page
-            assert not (column.has_offset_index or column.has_column_index)
+            assert not column.has_offset_index
+            assert not column.has_column_index
             assert set(column.encodings) <= {"PLAIN", "RLE", "BIT_PACKED"}
 
 

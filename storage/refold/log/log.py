@@ -167,7 +167,7 @@ class Log:
 
     def close(self) -> None:
         """Drop keys and cached parts."""
-        self._reader.close()
+        self._reader.cache.clear()
         self._signer = None
 
     def _control(

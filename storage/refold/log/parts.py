@@ -20,6 +20,7 @@ from refold.errors import Corrupt
 
 ROWS_MAX = 8_192
 BYTES_MAX = 8 << 20
+THREADS_FROM = 256  # rows; below, starting threads takes longer than reading
 SCHEMA = pa.schema(
     [
         pa.field("header", pa.binary(47), nullable=False),
@@ -136,7 +137,7 @@ def read(folder: Path, part: Part) -> Rows:
     if hashlib.sha256(raw).hexdigest() != part.sha256:
         raise _damage("is not what was signed", path, part)
     try:
-        table = pq.ParquetFile(pa.BufferReader(raw)).read()
+        table = pq.ParquetFile(pa.BufferReader(raw)).read(use_threads=part.count > THREADS_FROM)
     except (pa.ArrowException, OSError, ValueError, KeyError):
         table = None
     if table is None or table.schema != SCHEMA or table.num_rows != part.count:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from refold.keys import crypto
 from refold.keys.crypto import NONCE_BYTES
 from refold.keys.keyring import Keyring
 from refold.log import entry, parts
+from refold.log.cache import Cache
 from refold.log.entry import Header
 from refold.log.events import SubjectEntry, decode_event, decode_subject
 from refold.log.head import Head
@@ -38,10 +38,7 @@ class Reader:
     def __init__(self, log: Log, *, cache_bytes_max: int = CACHE_BYTES_MAX) -> None:
         self._log = log
         self._bound_to = entry.aad_prefix(log.place.origin)
-        self._cache: OrderedDict[str, Rows] = OrderedDict()
-        self._cache_bytes_max = cache_bytes_max
-        self._cache_bytes = 0
-        self._mutex = threading.Lock()
+        self.cache = Cache(bytes_max=cache_bytes_max)
         self._erased: tuple[tuple[int, ...], frozenset[int]] = ((), frozenset())
 
     def rows(self, first: int, end: int | None) -> Iterator[Rows]:
@@ -86,11 +83,6 @@ class Reader:
             return decode_event(plaintext, Header.of(raw), seq, ids)
         raise KeyMissing(f"entry {seq} was erased", entry_id=str(seq))
 
-    def close(self) -> None:
-        with self._mutex:
-            self._cache.clear()
-            self._cache_bytes = 0
-
     def _part_with(self, seq: int, head: Head, get) -> Rows:
         try:
             return get(head.parts_over(seq, seq + 1)[0], head)
@@ -110,18 +102,10 @@ class Reader:
         return rows
 
     def _cached(self, part: Part, head: Head) -> Rows:
-        with self._mutex:
-            if part.path in self._cache:
-                self._cache.move_to_end(part.path)
-                return self._cache[part.path]
-        rows = self._read(part, head)
-        with self._mutex:
-            if part.path not in self._cache:
-                self._cache[part.path] = rows
-                self._cache_bytes += part.size
-            while self._cache_bytes > self._cache_bytes_max and len(self._cache) > 1:
-                _, old = self._cache.popitem(last=False)
-                self._cache_bytes -= old.batch.nbytes
+        rows = self.cache.get(part.path)
+        if rows is None:
+            rows = self._read(part, head)
+            self.cache.put(part.path, rows)
         return rows
 
     def _check_erased(self, rows: Rows, head: Head) -> None:
