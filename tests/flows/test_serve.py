@@ -73,6 +73,7 @@ def test_prefect_keeps_no_name_no_text_and_no_place(evidence):
     dump = "\n".join(sqlite3.connect(database).iterdump())
     assert evidence.deployment["parameters"]["origin"] in dump  # the scan can find what is there
     assert "RF-LOG-001 corrupt" in dump
+    assert "entries in 2 batches: nothing was folded yet" in dump
     for word in (*NAMES, *TEXTS, str(evidence.folder), str(Path.home()), str(Path(__file__).parents[2])):
         assert word.casefold() not in dump.casefold(), word
     for path in evidence.home.rglob("*"):

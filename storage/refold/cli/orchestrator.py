@@ -68,6 +68,7 @@ class Home:
         return self.environment() | {
             **database,
             "PREFECT_API_URL": f"{url}/api",
+            "PREFECT_LOGGING_LEVEL": "INFO",  # so that the web page shows what a night did
             "PREFECT_SERVER_API_HOST": serve.host,
             "PREFECT_SERVER_API_PORT": str(serve.port),
             "PREFECT_SERVER_EVENTS_RETENTION_PERIOD": f"P{serve.history_days}D",
