@@ -1,0 +1,102 @@
+"""A sentence with what is known of it before anything is matched: its time phrases, and which of its words are names."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+from refold.fold import dates, english
+from refold.fold.grammar import Grammar
+from refold.fold.sentences import Sentence
+
+Range = tuple[int, int]  # of words, half-open
+Filled = tuple[list[Range], int] | None  # the values of a slot and the word behind them; None: the kind does not fit there
+CLAUSE_ENDS = frozenset(",;:()[]\u2014") | english.TERMINATORS | {"...", "\x01", "\x02"}
+NAME_WORDS_MAX = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """A sentence, the grammar it is read with, and its time phrases as word ranges."""
+
+    sentence: Sentence
+    words: tuple[str, ...]
+    grammar: Grammar
+    times: tuple[Range, ...]
+    time_at: dict[int, int]  # where a time phrase begins: where it ends
+
+    @classmethod
+    def of(cls, sentence: Sentence, grammar: Grammar) -> Scene:
+        words = sentence.words
+        times: tuple[Range, ...] = ()
+        if not english.TIME_WORDS.isdisjoint(words) or any(word[0].isdigit() for word in words):
+            times = _times(sentence)
+        return cls(sentence, words, grammar, times, dict(times))
+
+    def word(self, index: int) -> str:
+        """Return a word, "" past the end."""
+        return self.words[index] if 0 <= index < len(self.words) else ""
+
+    def is_name(self, index: int) -> bool:
+        """Whether a word is written as a name and is no word of the language. Where nothing has capitals, any other word may be one."""
+        word = self.word(index)
+        if word in english.NOT_NAMES or not word or not word[0].isalpha() or "@" in word or "/" in word:
+            return False
+        if self.sentence.is_caseless:
+            return word not in english.CLOSERS and len(word) > 1
+        raw = self.sentence.raw(index)
+        return raw != raw.lower() or raw.lower() == raw.upper()
+
+    def name_end(self, at: int, *, links: frozenset[str] = english.NAME_PARTICLES) -> int:
+        """Return the word behind the name that begins at `at`; `at` itself where none does. `links` are words that may join its parts."""
+        limit = min(len(self.words), at + (3 if self.sentence.is_caseless else NAME_WORDS_MAX))
+        end = at
+        while end < limit and end not in self.time_at:
+            if self.is_name(end) or (end > at and self._is_number(end)):
+                end += 1
+                continue
+            ahead = self._beyond_links(end, links) if end > at and not self.sentence.is_caseless else end
+            if ahead == end or ahead >= limit or not self.is_name(ahead) or ahead in self.time_at:
+                break
+            end = ahead + 1
+        while self.sentence.is_caseless and end - at > 1 and self.words[end - 1] in self.grammar.forms:
+            end -= 1
+        return end
+
+    def _is_number(self, index: int) -> bool:
+        return self.words[index][0].isdigit() and not self.sentence.is_caseless
+
+    def _beyond_links(self, at: int, links: frozenset[str]) -> int:
+        """Return the word behind up to two linking words."""
+        end = at
+        while end < at + 2 and self.word(end) in links:
+            end += 1
+        return end
+
+    def passed(self, at: int) -> str:
+        """Return the word at which a pattern goes on: the next one that is no adverb, date or denial."""
+        for _ in range(4):
+            if at in self.time_at:
+                at = self.time_at[at]
+            elif (
+                self.word(at) in english.ADVERBS
+                or self.word(at) == "not"
+                or (self.word(at).endswith("ly") and self.word(at) not in self.grammar.forms)
+            ):
+                at += 1
+            else:
+                break
+        return self.word(at)
+
+    def is_closed(self, at: int) -> bool:
+        """Whether the clause has ended before the word at `at`."""
+        return at >= len(self.words) or self.words[at] in CLAUSE_ENDS
+
+
+def _times(sentence: Sentence) -> tuple[Range, ...]:
+    found: list[Range] = []
+    for first, end in dates.phrases(sentence.text, sentence.starts[0], sentence.ends[-1]):
+        begin, stop = bisect_left(sentence.starts, first), bisect_left(sentence.starts, end)
+        if begin < stop and sentence.starts[begin] == first:
+            found.append((begin, stop))
+    return tuple(found)

@@ -1,0 +1,202 @@
+"""An event's text as sentences of words, each word with its exact place.
+
+What is not the speaker's own plain speech is taken out first, character for character, so that places stay: code, quoted lines and
+quoted speech. Quoted speech comes back as sentences of whoever is said to have said it, and is dropped where nobody is.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from refold.fold import english
+from refold.model import Span
+
+WORDS_MAX = 300  # a longer "sentence" is a listing or noise: nothing is read from it
+
+
+def _marks() -> str:
+    """Return a character class of the combining marks and joiners: they belong to the word they follow, and are no word characters."""
+    codes = [code for code in range(0x300, 0x1E950) if unicodedata.category(chr(code)) in ("Mn", "Mc")]
+    ranges: list[list[int]] = []
+    for code in [*codes, 0x200C, 0x200D]:
+        if ranges and ranges[-1][1] == code - 1:
+            ranges[-1][1] = code
+        else:
+            ranges.append([code, code])
+    return "".join(f"{chr(first)}-{chr(last)}" for first, last in ranges)
+
+
+_LETTERS = rf"(?:[^\W_]|[{_marks()}])"
+_TOKEN = re.compile(
+    rf"[\w.+%-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,8}}"  # an e-mail address
+    r"|https?://[^\s<>()]+"
+    rf"|(?<!\w)(?:Dr|Mr|Mrs|Ms|Prof|St|Jr|Sr|Inc|Ltd|Corp|Co|vs|etc|approx|e\.g|i\.e|a\.k\.a)\.(?=\W)"
+    rf"|(?<!\w)[A-HJ-Z]\.(?=\ [A-Z])"  # an initial
+    rf"|{_LETTERS}+(?:[.'-]{_LETTERS}+)*"
+    r"|\n[ \t]*\n\s*|\n|\.\.\.+|[\x01\x02]+|\S"
+)
+_PLAIN = str.maketrans(
+    {
+        **dict.fromkeys("\u2018\u2019\u02bc\uff07", "'"),
+        **dict.fromkeys("\u201c\u201d\u201e\u201f\u00ab\u00bb\uff02", '"'),
+        **dict.fromkeys("\u2010\u2011", "-"),
+        **dict.fromkeys("\u2012\u2013\u2014\u2015", "\u2014"),
+        **dict.fromkeys("\u00a0\u2002\u2003\u2007\u2009\u202f\u3000\t", " "),
+        "\r": "\n",
+        "\u2028": "\n",
+        "\u2029": "\n",
+        "\u3002": ".",
+        "\uff01": "!",
+        "\uff1f": "?",
+    }
+)
+_CODE = re.compile(r"```[^`]*(?:`{1,2}[^`]+)*(?:```|\Z)|`[^`\n]+`")
+_QUOTED_LINE = re.compile(r"^[ ]{0,3}>[^\n]*", re.MULTILINE)
+_QUOTE = re.compile(r'"([^"\n]{3,600})"|(?<!\w)\'(?=\w)((?:[^\'\n]|\'(?=\w)){3,240})\'(?!\w)')
+_SPEECH = re.compile(r"\S+\s+\S+\s+\S")  # three words: a quoted name is not speech
+_DECORATION = frozenset("*_#~\u2022|")
+_WRAPPED_MIN = 40  # characters: a shorter line that ends is meant to end
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """The words of one sentence. `words` are lower-cased with contractions opened; the places are those of the text.
+
+    `voice` is the quoted speaker's place where the sentence is quoted speech.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    end_mark: str
+    is_caseless: bool
+    voice: Span | None = None
+
+    def span(self, first: int, end: int) -> Span:
+        """Return the place of the words [first, end)."""
+        return self.starts[first], self.ends[end - 1]
+
+    def raw(self, index: int) -> str:
+        """Return a word as written."""
+        return self.text[self.starts[index] : self.ends[index]]
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """Yield the sentences of a text in order; quoted speech follows the sentence-wise reading of what surrounds it."""
+    plain = text if text.isascii() and "\t" not in text and "\r" not in text else text.translate(_PLAIN)
+    if "`" in plain:
+        plain = _CODE.sub(_blank, plain)
+    if ">" in plain:
+        plain = _QUOTED_LINE.sub(_blank, plain)
+    caseless = plain == plain.lower()
+    inside, speeches = plain, []
+    if '"' in plain or "'" in plain:
+        plain, speeches = _without_speech(inside)
+    yield from _split(text, plain, 0, len(plain), caseless, None)
+    for first, end in speeches:
+        voice = _speaker(plain, first, end)
+        if voice:
+            yield from _split(text, inside, first, end, caseless, voice)
+
+
+def _blank(match: re.Match[str]) -> str:
+    return "\x01" * (match.end() - match.start())
+
+
+def _without_speech(plain: str) -> tuple[str, list[Span]]:
+    """Blank quoted speech out; return the rest and where each speech stands."""
+    found = [match.span(match.lastindex or 0) for match in _QUOTE.finditer(plain) if _SPEECH.search(match.group(match.lastindex or 0))]
+    if not found:
+        return plain, []
+    pieces, at = [], 0
+    for first, end in found:
+        pieces += [plain[at : first - 1], "\x02" * (end - first + 2)]
+        at = end + 1
+    return "".join(pieces) + plain[at:], found
+
+
+_NAME = r"[^\W\d_a-z][\w'-]{0,40}(?: [^\W\d_a-z][\w'-]{0,40}){0,2}"
+_SAYS = r"(?:said|says|told me|tells me|told us|wrote|writes|replied|answered|texted me|texted|announced|insisted|added|explained)"
+_BEFORE = re.compile(rf"(?P<name>{_NAME})(?: (?:just|then|also|once|recently|always))? {_SAYS}(?: to me| to us| back)?[:,]? ?$")
+_AFTER = re.compile(rf"[,.!]? ?(?:{_SAYS} (?P<last>{_NAME})|(?P<name>{_NAME}) {_SAYS})(?=\W|$)")
+
+
+def _speaker(plain: str, first: int, end: int) -> Span | None:
+    """Return the place of the name that a speech is ascribed to: `Ruth said "..."`, `"...", said Ruth`."""
+    window = max(0, first - 1 - 160)
+    before = _BEFORE.search(plain[window : first - 1])
+    if before and before.group("name").split()[0].lower() not in english.NOT_NAMES:
+        return before.start("name") + window, before.end("name") + window
+    after = _AFTER.match(plain, end + 1)
+    if after:
+        group = "last" if after.group("last") else "name"
+        if after.group(group).split()[0].lower() not in english.NOT_NAMES:
+            return after.span(group)
+    return None
+
+
+def _split(text: str, plain: str, first: int, end: int, caseless: bool, voice: Span | None) -> Iterator[Sentence]:
+    words: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+
+    def sentence(mark: str) -> Sentence:
+        made = Sentence(text, tuple(words), tuple(starts), tuple(ends), mark, caseless, voice)
+        words.clear(), starts.clear(), ends.clear()
+        return made
+
+    for match in _TOKEN.finditer(plain, first, end):
+        token = match.group()
+        at, stop = match.span()
+        if token in english.TERMINATORS:
+            if token == "." and words and plain[stop : stop + 1].isalnum():
+                continue
+            words.append(token), starts.append(at), ends.append(stop)
+            mark = "?" if token == "?" or (plain[stop : stop + 1] == "?") else token
+            yield sentence(mark)
+        elif token[0] == "\n":
+            if not words:
+                continue
+            if len(token) > 1 or not _is_wrapped(plain, at, stop):
+                yield sentence("\n")
+        elif token in _DECORATION:
+            continue
+        else:
+            _add(token, at, stop, words, starts, ends)
+            if token.lower() in english.COMPANY_ENDINGS and token[-1] == "." and plain[stop : stop + 2].strip()[:1].isupper():
+                yield sentence(".")
+    if words:
+        yield sentence("")
+
+
+def _is_wrapped(plain: str, at: int, stop: int) -> bool:
+    """Whether a line break only wraps a paragraph: the line is long, and the next one goes on in lower case."""
+    begin = plain.rfind("\n", max(0, at - 200), at) + 1
+    return at - begin >= _WRAPPED_MIN and plain[stop : stop + 1].islower()
+
+
+def _add(token: str, at: int, stop: int, words: list[str], starts: list[int], ends: list[int]) -> None:
+    """Append a token, its contraction opened: don't is do + not, I'm is i + am, Ruth's is ruth + 's."""
+    lower = token.lower()
+    if len(lower) != len(token):  # a letter whose lower case is longer
+        lower = token
+    parts: list[tuple[str, int]] = [(lower, len(token))]
+    if "'" in lower:
+        cut = len(lower) - 3 if lower.endswith("n't") and len(lower) > 3 else lower.rfind("'")
+        tail = lower[cut:]
+        if tail == "n't":
+            head = lower[:cut]
+            parts = [(english.NEGATIVE_STEMS.get(head, head), cut), ("not", len(lower))]
+        elif tail in ("'s", "'d", "'ll", "'m", "'re", "'ve") and cut:
+            parts = [(lower[:cut], cut), (english.CONTRACTED.get(tail, tail), len(lower))]
+    elif lower in english.WITHOUT_APOSTROPHE:
+        length, head, tail = english.WITHOUT_APOSTROPHE[lower]
+        parts = [(head, length), (tail, len(lower))]
+    begin = 0
+    for word, finish in parts:
+        words.append(word), starts.append(at + begin), ends.append(at + finish)
+        begin = finish

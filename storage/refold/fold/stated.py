@@ -1,0 +1,283 @@
+"""What a clause states: by the words it begins with, by what is whose, or by its verb; and what a phrase takes for granted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from refold.fold.clauses import Opening, Subject, dropped
+from refold.fold.grammar import NONE, Index
+from refold.fold.matching import Binding, match, needs_duration, stance
+from refold.fold.patterns import Pattern
+from refold.fold.relations import Kind, Relations
+from refold.fold.scene import Range, Scene
+from refold.fold.slots import fill
+from refold.fold.statements import Statement, has_duration
+from refold.fold.verb_group import FINITE_FIRST, FINITE_THIRD, Reading, Tense, readings
+from refold.fold.verbs import Form
+from refold.model import Act, Modality, Span
+
+_FINITE = FINITE_FIRST | FINITE_THIRD
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a clause is read with: its sentence, the relations, and the one person that `he` or `she` can be."""
+
+    scene: Scene
+    relations: Relations
+    antecedent: Span | None
+
+
+def by_words(context: Context, opening: Opening) -> list[Statement]:
+    """Return what patterns like "remind me to {x}", "always {x}" find; a `don't` before them denies.
+
+    A value that is itself a statement counts as that: "from now on call me Mo" is a name, not an instruction.
+    """
+    found = _by_words(context, opening)
+    inner = [Opening(one.binding.values[0][0], opening.begin) for one in found if one.binding.slot and one.binding.slot.kind == "Rest"]
+    plain = [one for one in found if not one.binding.slot or one.binding.slot.kind != "Rest"]
+    return plain or (_by_words(context, inner[0]) if inner else []) or found
+
+
+def _by_words(context: Context, opening: Opening) -> list[Statement]:
+    scene, at = context.scene, opening.at
+    speaker = (scene.sentence.voice,)
+    denial = 2 if scene.words[at : at + 2] == ("do", "not") else 1 if scene.word(at) == "never" else 0
+    if denial:
+        found = list(_led_by(context, opening, at, speaker, denied=False))
+        if any(one.binding.slot and one.binding.slot.kind != "Rest" for one in found):
+            return found
+        return list(_led_by(context, opening, at + denial, speaker, denied=True)) or found
+    return list(_led_by(context, opening, at, speaker, denied=False))
+
+
+def _led_by(context: Context, opening: Opening, at: int, speaker: tuple[Span | None, ...], *, denied: bool) -> Iterator[Statement]:
+    done: set[str] = set()
+    scene = context.scene
+    index = scene.grammar.clauses.get(scene.word(at), NONE)
+    for pattern in _going_on(index, scene, at + 1):
+        if pattern.relation in done or (denied and pattern.act is not Act.SAY):
+            continue
+        binding = match(pattern.rest, scene, at + (1 if pattern.verb else 0))
+        if binding:
+            done.add(pattern.relation)
+            act = Act.DENY if denied or binding.is_denied else pattern.act
+            yield _statement(context, opening, pattern, binding, speaker, opening.at, act)
+
+
+def by_possession(context: Context, opening: Opening) -> Iterator[Statement]:
+    """Yield what patterns like "my name is {x}" find on my, her, Ruth's."""
+    scene, at = context.scene, opening.at
+    if scene.words[at] not in ("my", "our", "his", "her"):
+        at = scene.name_end(at)
+        if at == opening.at or scene.word(at) != "'s":
+            return
+    owner = _owner(context, at)
+    if owner is None:
+        return
+    done: set[tuple[str, Act]] = set()
+    for pattern in _going_on(scene.grammar.possessives, scene, at + 1):
+        before = None if (pattern.relation, pattern.act) in done else match(pattern.before, scene, at + 1, until="is")
+        reading = _be(scene, before.end) if before else None
+        binding = match(pattern.rest, scene, reading.after) if reading else None
+        stands = stance(pattern, reading, is_event=False) if binding and reading else None
+        if before and binding and stands:
+            done.add((pattern.relation, pattern.act))
+            binding.qualifier = before.qualifier or binding.qualifier
+            if before.slot:
+                binding.values, binding.slot = before.values, before.slot
+            yield _statement(context, opening, pattern, binding, (owner[0],), opening.at, *_denied(stands, binding))
+
+
+def _be(scene: Scene, at: int) -> Reading | None:
+    """Return the reading of the `is` at a word: also was, will be, used to be."""
+    return next((reading for reading in readings(scene, at, forms=_FINITE) if reading.key == "be"), None)
+
+
+def _denied(stands: tuple[Act, Modality], binding: Binding) -> tuple[Act, Modality]:
+    return (Act.DENY, stands[1]) if binding.is_denied and stands[0] is Act.SAY else stands
+
+
+def _owner(context: Context, at: int) -> tuple[Span | None, Range | None] | None:
+    """Return whose `my`, `her` or `'s` stands at a word (None: the speaker's), and the words of the name."""
+    scene, word = context.scene, context.scene.word(at)
+    if word in ("my", "our"):
+        return scene.sentence.voice, None
+    if word in ("his", "her"):
+        return (context.antecedent, None) if context.antecedent else None
+    if word != "'s":
+        return None
+    begin = at
+    while begin > 0 and at - begin < 4 and scene.is_name(begin - 1):
+        begin -= 1
+    return (scene.sentence.span(begin, at), (begin, at)) if begin < at else None
+
+
+def by_verb(context: Context, opening: Opening, who: Subject) -> Iterator[Statement]:
+    """Yield what patterns like "I live in {x}" find at the innermost verb that states something."""
+    for reading in reversed(readings(context.scene, who.after, forms=who.forms)):
+        done: set[tuple[str, Act]] = set()
+        index = context.scene.grammar.subjects.get(reading.key, NONE)
+        for pattern in _going_on(index, context.scene, reading.after):
+            statement = None if (pattern.relation, pattern.act) in done else _at_verb(context, opening, who, reading, pattern)
+            if statement:
+                done.add((pattern.relation, pattern.act))
+                yield statement
+        if done:
+            return
+
+
+def by_note(context: Context, opening: Opening) -> Iterator[Statement]:
+    """Yield what a note without a subject says of the speaker: "moved to Munich", "allergic to nuts"."""
+    scene = context.scene
+    who = dropped(scene, opening.at)
+    if who:
+        found = [one for one in by_verb(context, opening, who) if not _is_order(one)]
+        if found:
+            yield from found
+            return
+    at = opening.at
+    denied = scene.word(at) in ("not", "never") or scene.words[at : at + 2] == ("no", "longer")
+    reading = Reading("be", at + denied + (scene.word(at) == "no"), Tense.PRESENT, denied)
+    for pattern in _going_on(scene.grammar.notes, scene, reading.after):
+        statement = _at_verb(context, opening, Subject(True, (), (), at, at, FINITE_FIRST), reading, pattern)
+        if statement:
+            yield statement
+            return
+
+
+def _is_order(statement: Statement) -> bool:
+    """Whether a verb in its base form is rather an order: what happens ("visit Rome") is, a state ("love jazz") is not."""
+    first = statement.scene.word(statement.begin)
+    forms = {form for _, form in statement.scene.grammar.forms.get(first, ())}
+    return Form.BASE in forms and Form.PAST not in forms and (statement.pattern.is_past or statement.pattern.verb not in _STATES)
+
+
+_STATES = frozenset(
+    (
+        "live",
+        "work",
+        "like",
+        "love",
+        "enjoy",
+        "prefer",
+        "adore",
+        "hate",
+        "dislike",
+        "detest",
+        "loathe",
+        "own",
+        "have",
+        "need",
+        "want",
+        "suffer",
+        "reside",
+    )
+)
+
+
+def _at_verb(context: Context, opening: Opening, who: Subject, reading: Reading, pattern: Pattern) -> Statement | None:
+    scene = context.scene
+    stands = stance(pattern, reading, is_event=context.relations.by_name[pattern.relation].kind is Kind.EVENT)
+    binding = match(pattern.rest, scene, reading.after, owner_is_my=pattern.subject is not None) if stands else None
+    if stands is None or binding is None:
+        return None
+    entities = ((scene.sentence.voice,) if who.is_first else ()) + who.people
+    if pattern.subject is not None:
+        if pattern.subject.kind != "Name" or len(who.names) != 1 or who.is_first:
+            return None
+        binding.values, binding.slot = [who.names[0]], pattern.subject
+        entities = (_owner_of(scene, binding),)
+    if binding.is_denied and stands[0] is not Act.SAY:
+        return None
+    act, modality = _denied(stands, binding)
+    statement = _statement(context, opening, pattern, binding, entities, who.begin, act, modality)
+    if needs_duration(pattern, reading) and not has_duration(statement):
+        return None
+    if opening.needs_past and not (pattern.is_past and modality is Modality.ASSERTED):
+        return None
+    return statement
+
+
+def _going_on(index: Index, scene: Scene, at: int) -> Iterable[Pattern]:
+    """Return the patterns that may go on with the word at `at`, or with the next one behind adverbs, dates and denials."""
+    here = index.at(scene.word(at))
+    beyond = scene.passed(at)
+    return here if beyond == scene.word(at) else dict.fromkeys((*here, *index.at(beyond)))
+
+
+_IS = frozenset(("is", "are", "'s", "was"))
+_POSSESSED = frozenset(("my", "our", "me", "us", "'s"))
+
+
+def of_thing(context: Context, opening: Opening) -> Iterator[Statement]:
+    """Yield what patterns like "{x} is my favourite" find: the value is the subject, and whose it is comes behind."""
+    scene = context.scene
+    if _POSSESSED.isdisjoint(scene.words) or _IS.isdisjoint(scene.words):
+        return
+    for needed, pattern in scene.grammar.things:
+        filled = fill(pattern.subject, scene, opening.at, "is") if pattern.subject and needed.issubset(scene.words) else None
+        reading = _be(scene, filled[1]) if filled else None
+        binding = match(pattern.rest, scene, reading.after, owner_is_my=True) if reading else None
+        stands = stance(pattern, reading, is_event=False) if binding and reading else None
+        if filled and binding and stands:
+            binding.values, binding.slot = filled[0], pattern.subject
+            yield _statement(context, opening, pattern, binding, (_owner_of(scene, binding),), opening.at, *_denied(stands, binding))
+            return
+
+
+def _owner_of(scene: Scene, binding: Binding) -> Span | None:
+    """Return whose the pattern's `my` is."""
+    return scene.sentence.span(*binding.owner) if isinstance(binding.owner, tuple) else scene.sentence.voice
+
+
+def granted(context: Context) -> Iterator[Statement]:
+    """Yield what a sentence takes for granted anywhere in it, even where it asks: "my sister Ruth", "Ruth's brother Tom"."""
+    scene = context.scene
+    if scene.grammar.phrase_words.isdisjoint(scene.words):
+        return
+    for at in range(len(scene.words)):
+        owner = _owner(context, at)
+        if owner is None:
+            continue
+        found: dict[str, tuple[Pattern, Binding]] = {}
+        for pattern in _going_on(scene.grammar.phrases, scene, at + 1):
+            binding = _phrase(scene, pattern, at)
+            if binding and (pattern.relation not in found or binding.end > found[pattern.relation][1].end):
+                found[pattern.relation] = pattern, binding
+        for pattern, binding in found.values():
+            act = Act.DENY if binding.is_denied and pattern.act is Act.SAY else pattern.act
+            yield _statement(context, Opening(at, at), pattern, binding, (owner[0],), owner[1][0] if owner[1] else at, act)
+
+
+def _phrase(scene: Scene, pattern: Pattern, at: int) -> Binding | None:
+    """Match a phrase at its `my`; where its value stands before that ("Ruth, my sister,"), go back to it."""
+    if pattern.subject is None:
+        return match(pattern.rest, scene, at + 1)
+    begin = end = at - 1
+    while begin > 0 and end - begin < 4 and scene.is_name(begin - 1):
+        begin -= 1
+    if scene.word(end) != "," or begin == end or scene.words[at] == "'s":
+        return None
+    binding = match(pattern.rest, scene, at + 1, until=".")
+    if binding and scene.is_closed(binding.end):
+        binding.values, binding.slot = [(begin, end)], pattern.subject
+        return binding
+    return None
+
+
+def _statement(
+    context: Context,
+    opening: Opening,
+    pattern: Pattern,
+    binding: Binding,
+    entities: tuple[Span | None, ...],
+    begin: int,
+    act: Act,
+    modality: Modality = Modality.ASSERTED,
+) -> Statement:
+    if opening.is_doubted and act is Act.SAY:
+        act = Act.DENY
+    relation = context.relations.by_name[pattern.relation]
+    return Statement(context.scene, relation, pattern, binding, opening, entities, begin, act, modality)

@@ -1,0 +1,76 @@
+"""Which part of a sentence is not stated: what is asked, and what hangs on a condition or a wish."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from refold.fold import english
+from refold.fold.sentences import Sentence
+
+_IFS = english.by_first(english.CONVERSATIONAL_IF)
+_HEDGING_VERBS = frozenset(("suppose", "assume", "imagine"))  # "I suppose" hedges, "suppose" supposes
+_TAGS = frozenset(("right", "correct", "no", "yes", "eh", "huh", "remember"))
+_REQUESTS = frozenset(("can", "could", "will", "would"))
+_CLAUSE_MARKS = frozenset((",", ";", "\u2014", "but"))
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Up to which word a sentence states anything, and where it begins to suppose."""
+
+    end: int
+    blockers: tuple[int, ...] = ()
+    is_request: bool = False  # "could you remind me to": asked, but asked for
+
+    def forbid(self, words: tuple[str, ...], start: int) -> bool:
+        """Whether the clause at `start` hangs on a condition or wish: one before it, within it, or right behind its end."""
+        if not self.blockers:
+            return False
+        if self.blockers[0] < start:
+            return True
+        end = start
+        while end < len(words) and words[end] not in _CLAUSE_MARKS:
+            end += 1
+        return any(start <= at <= end + 1 for at in self.blockers)
+
+
+def limits(sentence: Sentence) -> Limits:
+    """Return what of a sentence may state something."""
+    words = sentence.words
+    blockers = _blockers(words)
+    if sentence.end_mark != "?":
+        return Limits(len(words), blockers)
+    at = 1 if words[0] in ("please", "and", "so", "ok", "okay") else 0
+    is_request = words[at] in _REQUESTS and words[at + 1 : at + 2] == ("you",)
+    return Limits(_question(words), blockers, is_request)
+
+
+def _question(words: tuple[str, ...]) -> int:
+    """Return the word at which a question begins; 0 where all of it is one, or only asks to be confirmed."""
+    if words[0] in english.QUESTION_OPENERS:
+        return 0
+    for index, word in enumerate(words[:-1]):
+        if word not in english.BOUNDARIES and word not in english.CONJUNCTIONS:
+            continue
+        following = words[index + 1]
+        is_tag = following in english.QUESTION_OPENERS and len(words) - index <= 5 and words[index + 2] in ("not", "i", "it", "he", "she")
+        if following in _TAGS or is_tag:
+            return 0
+        if following in english.QUESTION_OPENERS:
+            return index
+    return 0
+
+
+def _blockers(words: tuple[str, ...]) -> tuple[int, ...]:
+    """Return where a sentence turns to what is only supposed, wished or conditional."""
+    if english.BLOCKERS.isdisjoint(words):
+        return ()
+    pardoned: set[int] = set()
+    for at in range(len(words)):
+        if phrase := english.longest(words, at, _IFS):
+            pardoned |= set(range(at, at + len(phrase)))
+    return tuple(
+        at
+        for at, word in enumerate(words)
+        if word in english.BLOCKERS and at not in pardoned and not (word in _HEDGING_VERBS and at and words[at - 1] == "i")
+    )
