@@ -268,7 +268,7 @@ class Memory:
 
     def sql(self, query: str) -> pa.Table:
         """Answer one read-only SQL statement over the log and the state: for the operator."""
-        from refold.state.views import sql
+        from refold.state.sql import sql
 
         self._operator_only()
         with self._reading() as state:

@@ -19,6 +19,7 @@ class Sight:
         self.view = view
         self.visible = state.visible(view)
         self.policy_of: Callable[[str], Policy] = relations.policy
+        self._relations = relations
         self._components: dict[int, Component] = {}
         self._decided: dict[int, list[Decided]] = {}
 
@@ -54,19 +55,23 @@ class Sight:
             self._decide([entity])
         return self._decided[entity]
 
-    def decided_each(self, entities: Sequence[int]) -> list[list[Decided]]:
-        """Return all claims about each of some entities, decided; read at once."""
-        self._decide([entity for entity in entities if entity not in self._decided])
-        return [self._decided[entity] for entity in entities]
-
     def stances(self, entity: int) -> list[Stance]:
-        """Return what is shown of an entity: one stance per value and fate."""
+        """Return what is shown of an entity: one stance per value and fate, in merge order."""
         return stances(self.decided(entity), self.policy_of, self.component_of)
+
+    def stances_each(self, entities: Sequence[int]) -> list[list[Stance]]:
+        """Return what is shown of each of some entities; their claims are read at once."""
+        self._decide([entity for entity in entities if entity not in self._decided])
+        return [self.stances(entity) for entity in entities]
 
     def claims(self, mentions: Iterable[int]) -> list[Claim]:
         """Return the claims about some mentions that the view admits, at the time that it asks about."""
-        seen = [claim for claim in self.state.claims(mentions) if self.sees(claim)]
+        seen = self.admitted(self.state.claims(mentions))
         return seen if self.view.valid_at is None else in_effect(seen, self.view.valid_at, self.policy_of)
+
+    def admitted(self, claims: Iterable[Claim]) -> list[Claim]:
+        """Return those of some claims that the view admits. A relation that left the vocabulary since the fold is not known any more."""
+        return [claim for claim in claims if self.sees(claim) and claim.relation in self._relations]
 
     def _decide(self, entities: Sequence[int]) -> None:
         of = {mention: entity for entity in entities for mention in self.mentions_of(entity)}

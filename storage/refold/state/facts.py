@@ -1,0 +1,126 @@
+"""Facts: what holds, or held, about an entity or about everybody, for one reader and one time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from refold import recipes
+from refold.errors import Usage
+from refold.fold.merge import Stance, order, value_of
+from refold.fold.relations import Relations
+from refold.fold.rules import Known, Rules, derive
+from refold.log.log import Log
+from refold.model import Claim, Fact, Standing, View, normalise
+from refold.state.generation import State
+from refold.state.sight import Sight
+from refold.state.telling import Telling
+
+HELD = frozenset({Standing.HOLDS, Standing.SUPERSEDED, Standing.DENIED, Standing.ENDED})
+
+
+def facts(
+    state: State,
+    log: Log,
+    view: View,
+    *,
+    entity: str | None = None,
+    relation: str | None = None,
+    history: bool = False,
+    all: bool = False,
+    limit: int | None = None,
+    relations: Relations | None = None,
+    rules: Rules | None = None,
+) -> list[Fact]:
+    """Return facts, each with the words of its newest saying: by relation, what holds first, the newest first.
+
+    Without an `entity`, those of the view's user; where the scope names no user, of everybody in the view. `history` adds what held
+    before; `all` is whatever was stated, about whomever. What follows by rule is derived for the entities that are asked about, and is
+    not part of the listing of everybody. An entity that is called by a name is every entity that anybody calls so. Raises Usage.
+    """
+    relations = relations or recipes.relations()
+    rules = recipes.rules() if rules is None else rules
+    if relation is not None and relation not in known_relations(relations, rules):
+        raise Usage("there is no relation of this name", hint="refold help relations")
+    sight = Sight(state, view, relations)
+    wanted = frozenset(Standing) if all else HELD if history else frozenset({Standing.HOLDS})
+    named = entity or (None if all else view.scope.user)
+    if named is None:
+        from refold.state.everybody import all_stances  # here, because facts of one entity do without DuckDB
+
+        found = all_stances(state, view, relations, standings=wanted, relation=relation, limit=limit)
+        return _with_quotes(found, Telling(state, log))
+    entities = entities_named(sight, named, first_person=entity is None)
+    told = Telling(state, log)
+    stances = [stance for of in sight.stances_each(entities) for stance in of if _is_wanted(stance, wanted, relation)]
+    stances.sort(key=lambda stance: order(stance.shown), reverse=True)
+    stances.sort(key=lambda stance: _place(stance, relations))
+    derived = [known.fact for of in entities for known in derive(of, rules, Look(sight, told, rules), relation=relation)]
+    listed = [*stances, *sorted(derived, key=lambda fact: (fact.relation, fact.entity, fact.qualifier, fact.value))][:limit]
+    return [*_with_quotes([one for one in listed if isinstance(one, Stance)], told), *(one for one in listed if isinstance(one, Fact))]
+
+
+def known_relations(relations: Relations, rules: Rules) -> set[str]:
+    """Return the relations that a fact can have: those of the vocabulary, and those that rules derive."""
+    return {*relations.names, *(head.relation for rule in rules.rules for head in rule.heads)}
+
+
+def entities_named(sight: Sight, name: str, *, first_person: bool) -> list[int]:
+    """Return the entities that go by a name: of a user only their first person, else whoever anybody calls so."""
+    mentions = sight.state.mentions_named(name)
+    wanted = [tag for tag, mention in mentions.items() if not first_person or (mention.is_first_person and ":" not in mention.owner)]
+    return [component.entity for component in sight.components(wanted)]
+
+
+def _is_wanted(stance: Stance, standings: frozenset[Standing], relation: str | None) -> bool:
+    return stance.standing in standings and (relation is None or stance.shown.relation == relation)
+
+
+def _place(stance: Stance, relations: Relations) -> tuple[int, str, bool]:
+    return (relations.names.index(stance.shown.relation), normalise(stance.shown.qualifier), stance.standing is not Standing.HOLDS)
+
+
+def _with_quotes(stances: Sequence[Stance], told: Telling) -> list[Fact]:
+    found = told.facts(stances)
+    return [replace(fact, quote=told.quote(stance.shown)) for fact, stance in zip(found, stances, strict=True)]
+
+
+class Look:
+    """What rules may ask of a view: only facts of relations that some rule has as a premise."""
+
+    def __init__(self, sight: Sight, told: Telling, rules: Rules) -> None:
+        self._sight = sight
+        self._told = told
+        self._relations = {pattern.relation for rule in rules.rules for pattern in rule.body}
+        self._names: dict[int, str] = {}
+        self.claims: dict[bytes, Claim] = {}  # what was answered, by fact id
+
+    def about(self, entity: int) -> list[Known]:
+        """Return what holds about an entity."""
+        return list(self._known([stance for stance in self._sight.stances(entity) if self._counts(stance)], entity))
+
+    def valued(self, entity: int) -> list[Known]:
+        """Return what holds with that entity as the value."""
+        sight = self._sight
+        claims = sight.admitted(sight.state.claims_valued(sight.mentions_of(entity)))
+        about = [component.entity for component in sight.components(claim.mention for claim in claims if claim.relation in self._relations)]
+        found = zip(about, sight.stances_each(about), strict=True)
+        return [
+            known for of, stances in found for known in self._known([s for s in stances if self._counts(s)], of) if known.value == entity
+        ]
+
+    def name(self, entity: int) -> str:
+        """Return how an entity is called: as in the newest fact about it, else as in a fact that has it as its value."""
+        stances = self._sight.stances(entity)
+        return stances[-1].shown.entity if stances else self._names[entity]
+
+    def _counts(self, stance: Stance) -> bool:
+        return stance.standing is Standing.HOLDS and stance.shown.relation in self._relations
+
+    def _known(self, stances: Sequence[Stance], entity: int) -> Iterator[Known]:
+        for stance, fact in zip(stances, self._told.facts(stances), strict=True):
+            self.claims[fact.fact_id] = stance.shown
+            value = value_of(stance.shown, self._sight.component_of)
+            if isinstance(value, int):
+                self._names[value] = fact.value
+            yield Known(fact, entity, value)
