@@ -7,7 +7,7 @@ log gives the same rows however it was folded; `postings` alone is derived from 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pyarrow as pa
 
@@ -26,7 +26,7 @@ class Table:
     name: str
     schema: pa.Schema
     order: tuple[str, ...]  # what its rows are sorted by; rows are looked up by the first
-    group_rows: int = 8_192  # rows of one row group: the least that is read
+    group_rows: int = 8_192  # rows of one row group, the least that is read: fewer where rows are wide, more where they are narrow
     is_set: bool = False  # the same row may come again in a later run, and counts once
 
     @property
@@ -37,9 +37,17 @@ class Table:
         return self.schema.empty_table()
 
 
-def _table(name: str, columns: Mapping[str, pa.DataType], order: str, *, optional: tuple[str, ...] = (), is_set: bool = False) -> Table:
+def _table(
+    name: str,
+    columns: Mapping[str, pa.DataType],
+    order: str,
+    *,
+    optional: tuple[str, ...] = (),
+    is_set: bool = False,
+    group_rows: int = 8_192,
+) -> Table:
     schema = pa.schema([pa.field(column, kind, nullable=column in optional) for column, kind in columns.items()])
-    return Table(name, schema, tuple(order.split()), is_set=is_set)
+    return Table(name, schema, tuple(order.split()), group_rows, is_set)
 
 
 EVENTS = _table(
@@ -97,6 +105,7 @@ ASSERTIONS = _table(
     },
     "mention relation seq span_start fact_id",
     optional=("valid_from", "valid_to", "valid_precision"),
+    group_rows=2_048,
 )
 
 EDGES = _table(
@@ -118,6 +127,7 @@ EDGES = _table(
         "spans": _SPANS,
     },
     "a b seq act",
+    group_rows=2_048,
 )
 
 MENTIONS = _table(
@@ -133,7 +143,7 @@ ALIASES = _table(
 SUBJECTS = _table("event_subjects", {"seq": _U64, "subject": _ID}, "seq subject")
 SEEN = _table("seen", {"tag": _ID, "seq": _U64}, "tag seq")
 REJECTIONS = _table("rejections", {"seq": _U64, "relation": _TEXT, "code": _U8}, "seq relation code")
-POSTINGS = replace(_table("postings", {"term": _U64, "seq": _U64, "x": _U16, "y": _U16}, "term seq"), group_rows=32_768)
+POSTINGS = _table("postings", {"term": _U64, "seq": _U64, "x": _U16, "y": _U16}, "term seq", group_rows=32_768)
 
 TABLES: Mapping[str, Table] = {
     table.name: table for table in (EVENTS, ASSERTIONS, EDGES, MENTIONS, VALUED, LABELS, ALIASES, SUBJECTS, SEEN, REJECTIONS, POSTINGS)
