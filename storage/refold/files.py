@@ -293,7 +293,7 @@ def _sync(descriptor: int, path: Path) -> None:
 def _writing(path: Path) -> Generator[None, None, None]:
     """Refuse after a failed fsync; turn what the system says into one of our errors."""
     if _poisoned is not None:
-        raise WriteFailed("an earlier fsync failed, so this process writes no more", path=_poisoned, hint="refold audit")
+        raise WriteFailed("an earlier fsync failed, so this process writes no more", path=_poisoned, hint="refold help damage")
     try:
         yield
     except (FileExistsError, FileNotFoundError):
@@ -310,7 +310,7 @@ def _write_error(error: OSError, path: Path) -> RefoldError:
         return Usage(f"this place cannot be written to ({reason})", path=path)
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return WriteFailed(f"no space is left ({reason}); what was acknowledged before is safe", path=path)
-    return WriteFailed(f"the disk refuses to write ({reason})", path=path, hint="refold audit")
+    return WriteFailed(f"the disk refuses to write ({reason})", path=path, hint="refold help damage")
 
 
 def _read_error(error: OSError, path: Path) -> RefoldError:

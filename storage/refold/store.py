@@ -121,11 +121,11 @@ def _origin(store: Path) -> str | None:
     except FileNotFoundError:
         return None
     except (ValueError, TypeError, KeyError):
-        raise Corrupt("store.json is damaged", path=path, hint="refold audit") from None
+        raise Corrupt("store.json is damaged", path=path, hint="refold help damage") from None
     if known != FORMAT:
         raise UnsupportedVersion(f"the store has format {str(known)[:40]!r}; this release reads {FORMAT!r}", path=path)
     if not isinstance(origin, str):
-        raise Corrupt("store.json is damaged", path=path, hint="refold audit")
+        raise Corrupt("store.json is damaged", path=path, hint="refold help damage")
     return origin
 
 
@@ -141,4 +141,4 @@ def _begin_log(place: Place, vault: Vault, *, now: Callable[[], int], random: Ca
     """Link the commit of the empty log, unless an interrupted attempt did."""
     first = commits.first_commit(place.origin, writer=random(8).hex(), txn=random(16).hex(), time=now())
     if not files.link_new(place.commit(0), commits.encode(first, vault.signer())) and newest(place).version:
-        raise Usage("there is a log without a store.json", path=place.folder, hint="refold audit --log")
+        raise Usage("there is a log without a store.json", path=place.folder, hint="refold help damage")

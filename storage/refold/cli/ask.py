@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from datetime import UTC, datetime
 
 from refold import disclaimers, times
-from refold.cli import arguments, shown
+from refold.cli import arguments, explained, shown
 from refold.cli.command import FORMAT_VERSION, Command, opened
 from refold.cli.envelope import Outcome
 from refold.cli.visible import plural, table, visible
@@ -98,6 +99,20 @@ def _facts(given: Namespace) -> Outcome:
     return Outcome(data, [*lines, "", plural(len(facts), "fact")], disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
 
 
+def _configure_why(command: ArgumentParser) -> None:
+    command.add_argument("fact", metavar="FACT", help="a fact's id, or how it begins; `refold facts` lists them")
+    arguments.add_scope(command)
+
+
+def _why(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        explanation = memory.why(given.fact, **arguments.scope(given))
+        from refold.state.why import as_data
+
+        data = as_data(explanation, shown.fact_data)
+    return Outcome(data, explained.lines(explanation), disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
+
+
 def _configure_sql(command: ArgumentParser) -> None:
     command.add_argument("query", metavar="QUERY", help="one statement that reads; `-` reads standard input")
     arguments.add_limit(command, None)
@@ -116,6 +131,8 @@ def _plain(cell: object) -> object:
     """Return a cell as JSON can hold it."""
     if isinstance(cell, bytes):
         return cell.hex()
+    if isinstance(cell, datetime):
+        return (cell if cell.tzinfo else cell.replace(tzinfo=UTC)).astimezone(UTC).isoformat().replace("+00:00", "Z")
     if isinstance(cell, float):
         return cell if math.isfinite(cell) else str(cell)
     if isinstance(cell, list | tuple):
@@ -129,5 +146,6 @@ RUNS = {
     "search": Command(_configure_search, _search),
     "context": Command(_configure_context, _context),
     "facts": Command(_configure_facts, _facts),
+    "why": Command(_configure_why, _why),
     "sql": Command(_configure_sql, _sql),
 }

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refold import files, settings, store, times
-from refold.cli import imports, shown
+from refold.cli import explained, imports, shown
 from refold.cli.command import FORMAT_VERSION, Command
 from refold.cli.envelope import Outcome
 from refold.cli.orchestrator import Home, child
@@ -124,8 +124,11 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
 
 def _shown(folder: Path, memory: Memory, imported: ImportReport, night: dict[str, Any]) -> Outcome:
     """Ask what a newcomer would ask."""
+    from refold.state.why import as_data
+
     facts = memory.facts(entity=WHO)
     hits = memory.search(QUESTION, limit=3)
+    explanation = memory.why(facts[0])
     status = memory.status()
     counts = night["counts"]
     where = _from_here(folder)
@@ -140,6 +143,9 @@ def _shown(folder: Path, memory: Memory, imported: ImportReport, night: dict[str
         f"search   {QUESTION}",
         *shown.hit_table(hits),
         "",
+        f"why      {facts[0].relation} {visible(facts[0].value)}",
+        *explained.lines(explanation),
+        "",
         *_where(folder, where),
         "",
         "next",
@@ -151,6 +157,7 @@ def _shown(folder: Path, memory: Memory, imported: ImportReport, night: dict[str
         "nightly": night,
         "facts": [shown.fact_data(fact) for fact in facts],
         "results": [shown.hit_data(hit) for hit in hits],
+        "why": as_data(explanation, shown.fact_data),
     }
     return Outcome(data, lines, format_version=FORMAT_VERSION)
 

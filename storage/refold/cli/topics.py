@@ -41,6 +41,9 @@ file of the same name from any backup or copy is the right one, and is checked w
 A file of the state (state/): `refold fold --full` makes a new one from the log.
 
 A file of the vault or the root: put it back from its own backup (`refold help keys`).
+
+The disk refuses to write: nothing was acknowledged that is not safe. Look at the disk first; a process whose fsync failed
+writes no more, so start it anew afterwards.
 """,
     ),
     "scope": (

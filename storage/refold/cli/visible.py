@@ -9,6 +9,8 @@ from collections.abc import Iterable, Sequence
 
 COLUMNS = 100  # where nobody says how wide the terminal is
 COLUMNS_MAX = 160
+CELL_COLUMNS = (32, 24, 18, 14, 10)  # how wide a cell may be, until a line fits
+LAST_COLUMNS_MIN = 24  # of the last cell
 JOINERS = "\u200c\u200d"  # zero-width joiners spell words and emoji; they hide nothing
 
 
@@ -63,14 +65,17 @@ def quoted(text: str) -> str:
 
 
 def table(rows: Iterable[Sequence[str]], *, head: Sequence[str] = (), columns: int | None = None, indent: str = "") -> list[str]:
-    """Return the rows as aligned lines; a line wider than `columns` (the terminal's) is cut in its last cell, others at 32."""
+    """Return the rows as aligned lines of at most `columns` (the terminal's): the last cell is cut to fit, others where there are many."""
     cells = [[visible(cell) for cell in row] for row in ([head, *rows] if head else rows)]
     if not cells:
         return []
-    last = max(map(len, cells)) - 1
-    fitted = [[shorten(cell, 32) if at < last else cell for at, cell in enumerate(row)] for row in cells]
     columns = columns or screen_columns()
-    widths = [max((width(row[at]) for row in fitted if at < len(row)), default=0) for at in range(last)]
+    last = max(map(len, cells)) - 1
+    for most in CELL_COLUMNS:
+        fitted = [[shorten(cell, most) if at < last else cell for at, cell in enumerate(row)] for row in cells]
+        widths = [max((width(row[at]) for row in fitted if at < len(row)), default=0) for at in range(last)]
+        if sum(widths) + 2 * last + LAST_COLUMNS_MIN <= columns:
+            break
     lines = []
     for row in fitted:
         start = indent + "".join(pad(cell, size) + "  " for cell, size in zip(row[:last], widths, strict=False))

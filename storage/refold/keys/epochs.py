@@ -78,7 +78,7 @@ def load(folder: Path, epoch: int, *, origin: str, public_key: bytes, roots: Roo
     """Read the keyring of an epoch. Raises KeyMissing, Corrupt, UnsupportedVersion."""
     listed = _sealed(folder, epoch, origin=origin, public_key=public_key)
     if listed is None:
-        raise KeyMissing(f"epoch {epoch} has no valid seal", path=folder / _name(epoch), hint="refold audit --keys")
+        raise KeyMissing(f"epoch {epoch} has no valid seal", path=folder / _name(epoch), hint="refold help keys")
     raw = {name: _file(folder / _name(epoch) / name, size, sha256) for name, size, sha256 in listed}
     key = roots.unwrap(epoch, raw.pop("key", b""), bound_to=_bound("key", origin, epoch))
     tables = {name: _unseal(key, sealed, _bound(name, origin, epoch)) for name, sealed in raw.items()}
@@ -136,9 +136,9 @@ def _file(path: Path, size: int, sha256: str) -> bytes:
     try:
         raw = files.read(path)
     except FileNotFoundError:
-        raise KeyMissing("a file of the keyring is lost", path=path, hint="refold audit --keys") from None
+        raise KeyMissing("a file of the keyring is lost", path=path, hint="refold help keys") from None
     if _digest(raw) != [size, sha256]:
-        raise Corrupt("a file of the keyring is not what was sealed", path=path, hint="refold audit --keys")
+        raise Corrupt("a file of the keyring is not what was sealed", path=path, hint="refold help keys")
     return raw
 
 
@@ -146,7 +146,7 @@ def _unseal(key: bytes, sealed: bytes, bound_to: bytes) -> bytes:
     try:
         return crypto.unseal(key, sealed[: crypto.NONCE_BYTES], sealed[crypto.NONCE_BYTES :], bound_to)
     except (crypto.Unauthentic, ValueError):
-        raise Corrupt("a file of the keyring does not open under its key", hint="refold audit --keys") from None
+        raise Corrupt("a file of the keyring does not open under its key", hint="refold help keys") from None
 
 
 def _digest(raw: bytes) -> list[int | str]:

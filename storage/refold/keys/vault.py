@@ -49,7 +49,7 @@ class Vault:
         except ValueError:
             raise Corrupt("the signing key is damaged", path=path, hint=HINT) from None
         if signer.public_key != self.public_key:
-            raise Corrupt("the signing key is not the one whose public key is pinned", path=path, hint="refold audit --keys")
+            raise Corrupt("the signing key is not the one whose public key is pinned", path=path, hint="refold help keys")
         return signer
 
     def live_epoch(self) -> int:

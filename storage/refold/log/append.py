@@ -130,7 +130,7 @@ def refuse_fence(head: Head, keyring: Keyring) -> None:
     if head.fence is not False:
         raise Locked("an erasure holds the log under a fence; nothing can be added until it ends", hint="refold status")
     if keyring.epoch != head.epoch:
-        raise Blocked(f"the newest keyring is of epoch {keyring.epoch}, the log of epoch {head.epoch}", hint="refold audit --keys")
+        raise Blocked(f"the newest keyring is of epoch {keyring.epoch}, the log of epoch {head.epoch}", hint="refold help keys")
 
 
 def run(log: Log, propose: Propose, *, now: Clock, random: Random, txn: str | None = None) -> Appended | None:

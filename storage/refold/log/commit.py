@@ -187,4 +187,4 @@ def _count(value: Any) -> int:
 def damage(what: str, path: Path) -> Corrupt:
     """Return the error for a commit that is not what it should be."""
     version = version_of(path.name)
-    return Corrupt(f"commit {path.name if version is None else version} {what}", path=path, hint="refold audit --log")
+    return Corrupt(f"commit {path.name if version is None else version} {what}", path=path, hint="refold help damage")

@@ -153,4 +153,4 @@ def missing(folder: Path, part: Part) -> Corrupt:
 def _damage(what: str, path: Path, part: Part) -> Corrupt:
     place: dict[str, int | str] = {"first": part.first, "end": part.end}
     message = f"the part with entries {part.first} to {part.end - 1} {what}"
-    return Corrupt(message, path=path, hint="refold audit --log", details=place)
+    return Corrupt(message, path=path, hint="refold help damage", details=place)

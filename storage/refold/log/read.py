@@ -114,7 +114,7 @@ class Reader:
         for row in np.flatnonzero(rows.batch.column(1).is_null().to_numpy(zero_copy_only=False)).tolist():
             seq = rows.first + row
             if seq not in erased:
-                raise Corrupt(f"the payload of entry {seq} is missing without an erasure", entry_id=str(seq), hint="refold audit --log")
+                raise Corrupt(f"the payload of entry {seq} is missing without an erasure", entry_id=str(seq), hint="refold help damage")
 
     def _erased_seqs(self, head: Head) -> frozenset[int]:
         entries, seqs = self._erased
@@ -150,7 +150,7 @@ def open_rows(rows: Rows, keyring: Keyring, bound_to: bytes, *, kinds: Container
                 continue
             except (crypto.Unauthentic, ValueError, IndexError):
                 entry.check_known(Header.of(raw), seq)
-                raise Corrupt(f"entry {seq} does not open under its key", entry_id=str(seq), hint="refold audit --log --deep") from None
+                raise Corrupt(f"entry {seq} does not open under its key", entry_id=str(seq), hint="refold help damage") from None
             opened.append((seq, raw, ids, padded[4 : 4 + int.from_bytes(padded[:4], "big")]))
     return opened
 

@@ -1,0 +1,190 @@
+"""Each command on a good day: what it says to people and to programs."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+
+from refold import cli, disclaimers, times
+
+
+def test_init_makes_the_three_places_and_says_what_each_means_for_backups(empty_shell, tmp_path):
+    printed = empty_shell("init")
+    assert (printed.code, printed.err) == (0, "")
+    for name in ("store", "vault", "root"):
+        assert (tmp_path / name).is_dir()
+        assert f"{name:<5}  {tmp_path / name}" in printed.out
+    assert "back it up, but never with the store" in printed.out
+    assert empty_shell("status").code == 0
+
+
+def test_init_tells_a_program_the_places_and_what_a_root_file_is_worth(empty_shell, tmp_path):
+    envelope = empty_shell.json("init").envelope
+    assert envelope["data"]["places"] == {name: str(tmp_path / name) for name in ("store", "vault", "root")}
+    assert envelope["disclaimers"] == [disclaimers.ROOT_FILE]
+
+
+def test_the_places_may_come_from_the_environment(tmp_path, monkeypatch, capsys):
+    for name in ("store", "vault", "root"):
+        monkeypatch.setenv(f"REFOLD_{name.upper()}", str(tmp_path / name))
+    assert cli.main(["init"]) == 0
+    assert cli.main(["--format", "json", "status"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["data"]["places"]["vault"] == str(tmp_path / "vault")
+
+
+def test_what_is_added_is_found_before_any_fold(shell):
+    added = shell.json("add", "I like Darjeeling.", "--user", "ada", "--source", "chat:9#1", "--said-at", "2024-07-01").data
+    assert (added["seq"], added["new"]) == (6, True)
+    found = shell("search", "Darjeeling", "--user", "ada")
+    assert found.out.startswith('ada  2024-07-01  chat:9#1  unfolded  "I like Darjeeling."')
+    assert shell.json("search", "Darjeeling", "--user", "ada").data["results"][0]["folded"] is False
+
+
+def test_a_key_makes_adding_idempotent(shell):
+    first = shell.json("add", "I like tea.", "--user", "ada", "--key", "k").data
+    again = shell.json("add", "I like tea.", "--user", "ada", "--key", "k").data
+    assert (again["event_id"], again["seq"], again["new"]) == (first["event_id"], first["seq"], False)
+    assert "(was there already)" in shell("add", "I like tea.", "--user", "ada", "--key", "k").out
+
+
+def test_nothing_personal_needs_to_stand_in_the_command_line(shell, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("ada\nI adore Zürich.\n".encode())))
+    assert shell("add", "-", "--user", "-").code == 0
+    assert '"I adore Zürich."' in shell("search", "Zürich", "--user", "ada").out
+
+
+def test_facts_show_what_holds_with_its_time_its_source_and_its_words(shell):
+    printed = shell("facts", "--user", "ada", "--relation", "lives_in")
+    (line,) = [line for line in printed.out.splitlines() if "lives_in" in line]
+    fact_id, rest = line.split("  ", 1)
+    assert " ".join(rest.split()) == 'ada lives_in Munich since 2023 chat:7#2 "I\'ve been living in Munich since 2023."'
+    (fact,) = shell.json("facts", "--user", "ada", "--relation", "lives_in").data["facts"]
+    assert fact["fact_id"].startswith(fact_id)
+    assert (fact["value"], fact["valid_from"], fact["standing"]) == ("Munich", "2023-01-01T00:00:00Z", "holds")
+
+
+def test_the_history_shows_what_held_before(shell):
+    printed = shell("facts", "--user", "ada", "--relation", "lives_in", "--history").out
+    assert "Berlin" in printed
+    assert "superseded" in printed
+    assert "2 facts" in printed
+
+
+def test_as_of_a_sequence_number_takes_back_what_came_later(shell):
+    (berlin,) = [f for f in shell.json("facts", "--user", "ada", "--history").data["facts"] if f["value"] == "Berlin"]
+    (before,) = shell.json("facts", "--user", "ada", "--relation", "lives_in", "--as-of", str(berlin["seq"])).data["facts"]
+    assert before["value"] == "Berlin"
+
+
+def test_valid_at_asks_for_a_time_in_the_world(shell):
+    (fact,) = shell.json("facts", "--user", "ada", "--relation", "lives_in", "--valid-at", "2024-07").data["facts"]
+    assert fact["value"] == "Munich"
+
+
+def test_the_operator_asks_across_all_scopes(shell):
+    assert "Siemens" in shell("search", "Siemens", "--as", "operator").out
+    assert "Siemens" not in shell("search", "Siemens", "--user", "ada").out
+
+
+def test_context_is_cited_and_within_its_budget(shell):
+    data = shell.json("context", "where does Ada live?", "--user", "ada", "--tokens", "60").data
+    assert "Munich" in data["text"]
+    assert "chat:7#2" in data["text"]
+    assert 0 < data["tokens"] <= 60
+
+
+def test_search_explains_its_scores(shell):
+    data = shell.json("search", "Munich", "--user", "ada", "--explain").data
+    assert data["results"][0]["explain"]
+    assert "coverage" in shell("search", "Munich", "--user", "ada", "--explain").out
+
+
+def test_fold_says_what_it_would_do_and_then_does_it(shell):
+    planned = shell.json("fold", "--plan").data["plan"]
+    assert (planned["entries"], planned["reason"]) == (2, "new entries")
+    assert "would fold 2 entries in 1 batch: new entries" in shell("fold", "--plan").out
+    folded = shell.json("fold").data
+    assert (folded["events"], folded["assertions"], folded["generation"]) == (1, 1, 2)
+    assert shell.json("fold", "--plan").data["plan"]["entries"] == 0
+    assert shell.json("fold").data["generation"] == 2
+    assert shell.json("fold", "--full").data["plan"]["full"] is True
+
+
+def test_status_fits_on_a_screen_and_names_nobody(shell):
+    printed = shell("status")
+    lines = printed.out.splitlines()
+    assert len(lines) <= 24
+    assert "to fold  2 entries" in lines
+    assert "Munich" not in printed.out
+    assert "ada" not in printed.out.replace(str(shell.folder), "")
+    data = shell.json("status").data
+    assert (data["log"]["entries"], data["state"]["unfolded"], data["events"]) == (6, 2, 3)
+    times.parse(data["log"]["recorded_until"])
+
+
+def test_import_says_what_came_in_and_what_was_left_out_and_where(shell, tmp_path):
+    lines = [{"role": "user", "content": "I like tea."}, {"role": "user", "content": "I like rum."}]
+    (tmp_path / "chat.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + "\n{broken\n")
+    printed = shell("import", str(tmp_path / "chat.jsonl"), "--user", "ada")
+    assert printed.code == 0
+    assert printed.out == "added 2 events from 1 file, 1 left out\n"
+    assert "with: place line 3" in printed.err
+    assert "broken" not in printed.err
+    again = shell.json("import", str(tmp_path / "chat.jsonl"), "--user", "ada").envelope
+    assert (again["status"], again["data"]["added"], again["data"]["already"]) == ("PASS", 0, 2)
+    assert [finding["severity"] for finding in again["findings"]] == ["warning"]
+
+
+def test_people_are_listed_with_all_they_go_by(shell):
+    shell("subject", "add", "Ruth Brandt", "ruth@example.org", "+49 89 1234567", "ruth")
+    (shown,) = shell.json("subject", "show", "RUTH@example.org").data["subjects"]
+    assert [(alias["kind"], alias["alias"]) for alias in shown["aliases"]] == [
+        ("name", "Ruth Brandt"),
+        ("email", "ruth@example.org"),
+        ("phone", "+49 89 1234567"),
+        ("handle", "ruth"),
+    ]
+    assert shell("subject", "show", shown["subject"]).out.startswith(f"subject {shown['subject']}")
+    assert "Ruth Brandt, ruth@example.org" in shell("subject", "list").out
+
+
+def test_a_person_is_found_by_an_alias_added_later(shell):
+    first = shell.json("subject", "add", "Ruth Brandt").data["subject"]
+    assert shell.json("subject", "add", "Ruth Brandt", "ruthie").data["subject"] == first
+    (shown,) = shell.json("subject", "show", "ruthie").data["subjects"]
+    assert {alias["alias"] for alias in shown["aliases"]} == {"Ruth Brandt", "ruthie"}
+
+
+def test_aliases_may_come_from_standard_input(shell, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Ruth Brandt\n\nruthie\n")))
+    assert shell.json("subject", "add", "-").data["aliases"] == 2
+
+
+def test_the_format_version_is_that_of_the_store(shell):
+    from refold import store
+    from refold.cli.command import FORMAT_VERSION
+
+    assert store.FORMAT.endswith(f"/{FORMAT_VERSION}")
+    assert shell.json("status").envelope["format_version"] == FORMAT_VERSION
+
+
+@pytest.mark.parametrize("argv", [("status",), ("facts", "--user", "ada"), ("search", "Munich", "--user", "ada"), ("fold",)])
+def test_lines_fit_on_a_hundred_columns(shell, argv):
+    places = [str(shell.folder / name) for name in ("store", "vault", "root")]
+    assert all(len(line) <= 100 for line in shell(*argv).out.splitlines() if not any(place in line for place in places))
+
+
+def test_an_audience_is_seen_by_principals_who_hold_its_labels(shell, tmp_path, monkeypatch):
+    shell("add", "My PIN is a secret of the family.", "--user", "ada", "--audience", "family")
+    settings = tmp_path / "own.toml"
+    settings.write_text('[principals.child]\nlabels = ["family"]\nusers = ["ada"]\n[principals.guest]\nlabels = []\n')
+    monkeypatch.setenv("REFOLD_CONFIG", str(settings))
+    assert "PIN" in shell("search", "PIN", "--as", "child").out
+    assert "PIN" in shell("search", "PIN", "--as", "operator").out
+    assert "PIN" not in shell("search", "PIN", "--as", "guest", "--user", "ada").out
+    assert "PIN" not in shell("search", "PIN", "--user", "ada").out
+    assert shell("search", "Siemens", "--as", "child", "--user", "ben").code == 16
+    assert shell("status", "--as", "child").code == 16
