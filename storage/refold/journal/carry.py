@@ -141,13 +141,13 @@ def _move(work: Work, at: int, step: RecordedChange, goal: Standing, unsynced: s
     standing, how = compare(work.places, work.journal, step)
     if standing is Standing.DRIFTED:
         raise Drifted(_differs(how), path=path, hint=HINT)
+    if files.look(temporary) is not None:
+        files.remove(temporary, sync=False)
     if standing is not goal:
         _make(work, path, side, temporary, new=other.is_absent, was_folder=other.what is Nothing.FOLDER)
         standing, how = compare(work.places, work.journal, step)
         if standing is not goal:
             raise Drifted(_differs(how or "it did not become what it should"), path=path, hint=HINT)
-    elif files.look(temporary) is not None:
-        files.remove(temporary, sync=False)
     unsynced.add(path.parent)
     unsynced.discard(path)
 
@@ -168,7 +168,7 @@ def _commit(work: Work, step: RecordedCommit) -> None:
     if not is_committed(work, step):
         INTENTS[step.intent].run(work.store, step.txn, work.artifact(step.copy, step.digest))
         if not is_committed(work, step):
-            raise VerificationIncomplete("the log does not have the commit that was just made", hint="refold audit --log")
+            raise VerificationIncomplete("the log does not have the commit that was just made", hint="refold help damage")
 
 
 def _take_back(work: Work, step: RecordedCommit) -> None:

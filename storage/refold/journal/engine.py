@@ -57,14 +57,17 @@ class Turn:
 
     def commit(self, kind: Kind, changes: Sequence[Step], *, store: Any = None) -> None:
         """Carry out steps as one transaction. See `commit`."""
-        transaction = Transaction(self._places, kind, store=store, random=self._random)
-        transaction.carry_out(changes, last=True)
+        self.begin(kind, store=store).carry_out(changes, last=True)
+
+    def begin(self, kind: Kind, *, store: Any = None) -> Transaction:
+        """Return a transaction whose steps come in several lists, because the later ones depend on what the earlier ones did."""
+        return Transaction(self._places, kind, store=store, random=self._random)
 
 
 class Transaction:
-    """One transaction under way. A verb that learns its later steps only by its earlier ones hands them over in several lists."""
+    """One transaction under way, within a turn."""
 
-    def __init__(self, places: Places, kind: Kind, *, store: Any = None, random: Random = os.urandom) -> None:
+    def __init__(self, places: Places, kind: Kind, *, store: Any, random: Random) -> None:
         self._places = places
         self._kind = kind
         self._store = store
@@ -126,12 +129,14 @@ class Transaction:
             contents = [*hold, (unnamed / artifacts(0), kept), (unnamed / record.NAME, form.encode(journal))]
             files.create_all(unnamed, contents)
             files.rename_folder(unnamed, folder)
+            work = Work(self._places, folder, journal, self._store, {0: kept})
+            work.enter(Phase.COMMITTING)
         except RefoldError:
-            with suppress(RefoldError, OSError):  # the first error is the one to tell; what stays, the next transaction clears away
+            with suppress(RefoldError, OSError):  # the first error is the one to tell
+                if files.look(folder) is not None:
+                    files.rename_folder(folder, unnamed)
                 carry.clear(unnamed)
             raise
-        work = Work(self._places, folder, journal, self._store, {0: kept})
-        work.enter(Phase.COMMITTING)
         return work
 
     def _extend(self, work: Work, recorded: Sequence[Recorded], kept: bytes, *, last: bool) -> None:

@@ -8,8 +8,9 @@ Canonical JSON, every field known and of its type, every phase possible with wha
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 from refold import canonical
 from refold.journal.record import ID, Identity, Journal, Phase, RecordedChange, RecordedCommit, Side, Slice
@@ -18,6 +19,7 @@ from refold.keys import crypto
 
 FORMAT = "refold.journal/1"
 CHECKSUM = crypto.label("refold.journal/checksum/v1")
+T = TypeVar("T")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _WORD = re.compile(r"[a-z][a-z0-9.-]{0,63}")
 
@@ -109,7 +111,7 @@ def _pair(identity: Identity) -> list[int]:
 
 
 def _parse(body: dict[str, Any]) -> Journal:
-    places = {Place(name): pair and _identity(pair) for name, pair in body["places"].items()}
+    places = {Place(name): _or_none(_identity, pair) for name, pair in body["places"].items()}
     return Journal(
         id=_match(ID, body["id"]),
         kind=_match(_WORD, body["kind"]),
@@ -129,8 +131,8 @@ def _parse_change(step: dict[str, Any]) -> RecordedChange:
         target=Target(Place(step["place"]), _text(step["path"])),
         before=_parse_side(step["before"]),
         after=_parse_side(step["after"]),
-        parent=step["parent"] and _identity(step["parent"]),
-        identity=step["identity"] and _identity(step["identity"]),
+        parent=_or_none(_identity, step["parent"]),
+        identity=_or_none(_identity, step["identity"]),
         point_of_no_return=_flag(step["point_of_no_return"]),
     )
 
@@ -149,7 +151,7 @@ def _parse_commit(step: dict[str, Any]) -> RecordedCommit:
 def _parse_side(raw: list[Any]) -> Side:
     what, keyed, mode, copy = raw
     if what == "file":
-        return Side(None, _match(_DIGEST, keyed), _count(mode), copy and _parse_slice(copy))
+        return Side(None, _match(_DIGEST, keyed), _count(mode), _or_none(_parse_slice, copy))
     if keyed != "" or copy is not None or (what == "absent" and mode != 0):
         raise ValueError
     return Side(Nothing(what), mode=_count(mode))
@@ -163,6 +165,10 @@ def _parse_slice(raw: list[Any]) -> Slice:
 def _identity(raw: list[Any]) -> Identity:
     device, inode = raw
     return Identity(_count(device), _count(inode))
+
+
+def _or_none(parse: Callable[[Any], T], value: Any) -> T | None:
+    return None if value is None else parse(value)
 
 
 def _match(pattern: re.Pattern[str], value: Any) -> str:

@@ -185,10 +185,8 @@ def _folders(work: Work) -> list[Obstacle]:
     found = []
     for target, known in work.journal.children.items():
         path = targets.path_of(work.places, target)
-        try:
-            strange = set(files.names(path)) - known
-        except FileNotFoundError:
-            continue
+        seen = files.look(path)
+        strange = set(files.names(path)) - known if seen is not None and seen.kind is Kind.FOLDER else ()
         if strange:
             count = len(strange)
             found.append(Obstacle(f"the folder has gained {count} name{'s' if count > 1 else ''} that no step knows", path))
@@ -261,7 +259,7 @@ def _path(work: Work, step: Recorded) -> Path | None:
 
 def _refusal(inspection: Inspection, obstacles: tuple[Obstacle, ...]) -> RefoldError:
     if inspection.entry.journal is None or inspection.entry.condition is Condition.FOREIGN:
-        return Blocked(obstacles[0].message, path=inspection.entry.path, entry_id=inspection.entry.id, hint="refold audit --transactions")
+        return Blocked(obstacles[0].message, path=inspection.entry.path, entry_id=inspection.entry.id, hint="refold help damage")
     return _drifted(obstacles, inspection.entry.id)
 
 

@@ -70,7 +70,7 @@ def newest(place: Place) -> Head:
     except FileNotFoundError:
         raise StoreMissing("there is no log here", path=place.folder, hint="refold init") from None
     if not versions:
-        raise Corrupt("the log has no commit at all", path=place.folder / "commits", hint="refold audit --log")
+        raise Corrupt("the log has no commit at all", path=place.folder / "commits", hint="refold help damage")
     return at(place, max(versions))
 
 
@@ -94,7 +94,7 @@ def at(place: Place, version: int) -> Head:
 
 
 def commit_of(place: Place, head: Head, txn: str, *, after: int) -> Commit | None:
-    """Return the commit of a transaction id, if it is among those newer than version `after`. Raises Corrupt."""
+    """Return the commit of a transaction id, if it is among those newer than version `after`, at least 0. Raises Corrupt."""
     commit = head.commit
     while commit.version > after:
         if commit.txn == txn:

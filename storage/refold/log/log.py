@@ -72,7 +72,7 @@ class Log:
         """
         return append.run(self, append.sealing(plan, origin=self.place.origin, random=random), now=now, random=random, txn=txn)
 
-    def committed(self, txn: str, *, after: int = -1) -> bool:
+    def committed(self, txn: str, *, after: int = 0) -> bool:
         """Whether the log has a commit of this transaction id, newer than version `after`. Raises Corrupt."""
         head, _ = self.refresh()
         return commit_of(self.place, head, txn, after=after) is not None
@@ -189,5 +189,5 @@ class Log:
         keyring = self.vault.live_keyring()
         if keyring.epoch < head.epoch:
             message = f"the newest keyring is of epoch {keyring.epoch}, the log of epoch {head.epoch}"
-            raise KeyMissing(message, path=self.vault.keys, hint="refold audit --keys")
+            raise KeyMissing(message, path=self.vault.keys, hint="refold help keys")
         return keyring
