@@ -16,11 +16,13 @@ ROOT = Path(__file__).parent.parent
 
 # Lower may not import higher. A module's layer is that of its longest prefix here.
 LAYERS = {
+    "refold.disclaimers": 0,
     "refold.errors": 0,
     "refold.model": 1,
     "refold.canonical": 2,
     "refold.files": 2,
     "refold.settings": 2,
+    "refold.times": 2,
     "refold.fold": 2,
     "refold.keys": 3,
     "refold.journal": 4,
@@ -28,9 +30,11 @@ LAYERS = {
     "refold.store": 5,
     "refold.state": 6,
     "refold.ingest": 6,
+    "refold.recipes": 6,
     "refold.imports": 7,
     "refold.folding": 7,
     "refold.recover": 7,
+    "refold.status": 7,
     "refold.memory": 8,
     "refold": 9,
     "flows": 10,
@@ -43,14 +47,14 @@ OWNERS = {
     "duckdb": {"refold.state.views"},
     "litellm": set(),
     "fcntl": {"refold.files"},
-    "prefect": {"flows", "refold.cli.serve", "refold.cli.demo"},
+    "prefect": {"flows"},
     "pyarrow.parquet.encryption": {"refold.state.runs"},
 }
 
 # What only files.py may call: everything that makes a name or its bytes durable.
 DURABLE_OF_OS = {"fsync", "fdatasync", "link", "rename", "replace", "unlink", "remove", "rmdir", "mkdir", "makedirs", "rmtree"}
 DURABLE_OF_PATH = {"unlink", "rmdir", "mkdir", "write_bytes", "write_text", "touch", "hardlink_to", "symlink_to"}
-DURABLE_OWNERS = {"refold.files", "refold.cli.demo", "refold.cli.serve"}
+DURABLE_OWNERS = {"refold.files", "refold.cli.demo"}
 
 IMPURE_MODULES = {
     "os",
