@@ -111,13 +111,13 @@ def child(
         stop(started)
 
 
-def stop(process: subprocess.Popen[bytes]) -> None:
+def stop(process: subprocess.Popen[bytes], *, seconds_max: float = STOP_SECONDS_MAX) -> None:
     """End a child that `child` started, and the group it leads: politely, then not."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         if process.poll() is None:
             os.killpg(process.pid, number)
             try:
-                process.wait(STOP_SECONDS_MAX)
+                process.wait(seconds_max)
             except subprocess.TimeoutExpired:
                 continue
 
