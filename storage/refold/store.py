@@ -87,6 +87,8 @@ def create(where: Places, *, now: Callable[[], int], random: Callable[[int], byt
     with files.lock(where.store, wait_seconds=0):
         if _origin(where.store) is not None:
             raise Usage("there is a store already", path=where.store, hint="refold status")
+        if any(_is_strange(name) for name in files.names(where.store)):
+            raise Usage("the folder holds something else: a store needs one of its own", path=where.store, hint="refold help places")
         files.link_new(where.store / UNFINISHED, where.origin.encode())
         for folder in FOLDERS:
             files.make_folder(where.store / folder)
@@ -107,6 +109,12 @@ def open_store(where: Places, *, random: Callable[[int], bytes] = os.urandom) ->
     if vault.origin != origin:
         raise Usage("store and vault belong to different logs", path=where.vault, hint="refold help keys")
     return Store(where, vault, random=random)
+
+
+def _is_strange(name: str) -> bool:
+    """Whether a name in a folder is none that an interrupted `create` could have left there."""
+    ours = {folder.split("/")[0] for folder in FOLDERS} | {".gitignore", UNFINISHED}
+    return name not in ours and not name.startswith(files.TEMPORARY)
 
 
 def _place(where: Places, vault: Vault) -> Place:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -100,6 +103,25 @@ def test_a_store_json_that_is_no_json(shell, call, form, tmp_path):
 def test_a_store_that_is_a_file(empty_shell, call, form, tmp_path):
     (tmp_path / "store").write_text("x")
     refused(empty_shell(*call, form=form), form, 2, "usage")
+
+
+def test_a_folder_that_holds_something_else_is_not_made_a_store(empty_shell, form, tmp_path):
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "thesis.tex").write_text("x")
+    before = listing(tmp_path)
+    refused(empty_shell("init", form=form), form, 2, "usage")
+    assert listing(tmp_path) == before
+    assert not (tmp_path / "vault").exists()
+
+
+def test_an_init_that_was_interrupted_is_run_again(empty_shell, form, tmp_path):
+    assert empty_shell("init").code == 0
+    (tmp_path / "store" / "store.json").unlink()
+    shutil.rmtree(tmp_path / "vault")
+    shutil.rmtree(tmp_path / "root")
+    shutil.rmtree(tmp_path / "store" / "log")
+    assert empty_shell("init", form=form).code == 0
+    assert empty_shell("status").code == 0
 
 
 def test_a_lost_vault(shell, call, form, tmp_path):
@@ -201,6 +223,33 @@ def test_what_may_look_wrong_and_is_right(shell, form, text):
     found = shell("search", "no", "--user", "Ada O'Brien\"; --")
     assert found.code == 0
     assert all(each.isprintable() or each in "\n\u200d" for each in found.out)
+
+
+@pytest.mark.parametrize(("size", "code"), [(10 << 20, 0), (17 << 20, 2), (65 << 20, 2)])
+def test_a_long_text_from_standard_input(shell, monkeypatch, size, code):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x" * size)))
+    printed = shell("add", "-", "--user", "ada")
+    assert printed.code == code
+    assert len(printed.out + printed.err) < 500
+
+
+@pytest.mark.slow
+def test_an_import_that_is_interrupted_is_resumed_by_running_it_again(shell, tmp_path):
+    lines = ({"role": "user", "content": f"I like tea number {number}."} for number in range(30_000))
+    (tmp_path / "chat.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    code = "import sys; from refold.cli import main; print('up', file=sys.stderr, flush=True); sys.exit(main())"
+    argv = [sys.executable, "-c", code, "import", str(tmp_path / "chat.jsonl"), "--user", "ada", *shell.places, "--format", "json"]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        before = len(list((tmp_path / "store" / "log" / "commits").iterdir()))
+        while len(list((tmp_path / "store" / "log" / "commits").iterdir())) < before + 2 and process.poll() is None:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=60)
+    assert (process.returncode, json.loads(out)["exit_class"]) == (catalogue.INTERRUPTED, "interrupted")
+    report = shell.json("import", str(tmp_path / "chat.jsonl"), "--user", "ada").data
+    assert report["already"] >= 1_000
+    assert report["added"] + report["already"] == 30_000
+    assert report["added"] > 0
 
 
 @pytest.mark.slow

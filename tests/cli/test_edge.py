@@ -73,6 +73,11 @@ def test_a_fault_of_our_own_says_its_type_and_place_and_not_its_words(monkeypatc
     assert "Ruth" not in text
 
 
+def test_what_follows_two_dashes_is_no_option():
+    assert arguments.wants_json(["add", "--format", "json", "--", "x"])
+    assert not arguments.wants_json(["add", "--", "--format", "json"])
+
+
 def test_the_envelope_has_the_keys_of_its_schema_in_every_case():
     keys = ["output_schema_version", "command", "format_version", "status", "exit_class", "data", "findings", "disclaimers"]
     for argv in (["--help"], ["help", "json"], ["bogus"], ["search"], [], ["--version"], ["facts", "--limit", "x"], ["--help", "--bogus"]):
