@@ -4,7 +4,7 @@ import pytest
 
 from refold.imports import documents, markdown, text
 from refold.imports.reader import File, Options
-from refold.model import Role, identity_part, part_key
+from refold.model import Draft, Role, identity_part, part_key
 from refold.times import parse
 from tests.imports.conftest import drafts, faults, parts
 
@@ -135,6 +135,13 @@ def test_a_head_with_a_date_that_cannot_be_read_refuses_the_file(read):
     assert len(found) == 1
 
 
+@pytest.mark.parametrize("date", ["2024-03-03", "3 March 2024"])
+def test_a_head_with_a_date_to_come_refuses_the_file(read, date):
+    found = read(text.READER, f"From: Ruth\nDate: {date}\n\nI live in Hamburg.", options=Options(latest=parse("2024-03-02")))
+    assert faults(found) == [("line 1", "a time lies more than a day ahead of now")]
+    assert len(found) == 1
+
+
 @pytest.mark.parametrize(
     ("field", "author"),
     [
@@ -170,6 +177,8 @@ def test_a_heading_that_is_a_day_dates_what_stands_under_it(read):
 def test_a_file_named_by_a_day_speaks_at_it(read):
     assert [d.said_at for d in drafts(read(markdown.READER, "Hello.", name="2024-05-20.md"))] == [parse("2024-05-20")]
     assert [d.said_at for d in drafts(read(markdown.READER, "Hello.", name="2024-13-20.md"))] == [None]
+    soon = Options(latest=parse("2024-05-19"))
+    assert [d.said_at for d in drafts(read(markdown.READER, "Hello.", name="2024-05-20.md", options=soon))] == [None]
 
 
 def test_of_equal_blocks_the_later_ones_are_numbered_in_their_part(read):
@@ -210,6 +219,12 @@ def test_a_paragraph_that_is_not_utf_8_costs_that_one_alone(read):
     found = read(text.READER, b"one\n\ntwo \xe9t\xe9\n\nthree")
     assert parts(found) == ["doc:notes.txt#p1", "doc:notes.txt#p3"]
     assert faults(found) == [("line 3", "not valid UTF-8")]
+
+
+def test_a_heading_that_is_not_utf_8_costs_no_paragraph(read):
+    found = read(markdown.READER, b"# T\xe9\n\none\n\n## S\xe9\n")
+    assert [(d.text, d.metadata["heading"]) for d in found if isinstance(d, Draft)] == [("one", "T\ufffd")]
+    assert faults(found) == [("line 5", "not valid UTF-8")]
 
 
 @pytest.mark.parametrize("reader", [markdown.READER, text.READER])

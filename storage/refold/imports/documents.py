@@ -93,8 +93,8 @@ Blocks = Callable[[Iterator[Line]], Iterator[Block]]
 def read_blocks(file: File, options: Options, *, blocks: Blocks) -> Iterator[Draft | Malformed]:
     """Yield a draft for each block that has words.
 
-    A head with a date that cannot be read refuses the whole file: a backdated letter that speaks as of today would win over
-    everything that was said since.
+    A head with a date that cannot be read, or that is still to come, refuses the whole file: a backdated letter that speaks as of
+    today would win over everything that was said since.
     """
     with file.path.open(encoding="utf-8-sig", errors="surrogateescape", newline=None) as handle:
         found = blocks(_lines(handle))
@@ -102,7 +102,7 @@ def read_blocks(file: File, options: Options, *, blocks: Blocks) -> Iterator[Dra
         if first is None:
             return
         try:
-            head, is_consumed = _head(first, file)
+            head, is_consumed = _head(first, file, latest=options.latest)
         except Usage as error:
             yield Malformed(f"line {first.line}", error.message)
             return
@@ -146,15 +146,15 @@ def _metadata(block: Block, head: Head) -> dict[str, object]:
     return {key: value for key, value in about.items() if value is not None}
 
 
-def _head(first: Block, file: File) -> tuple[Head, bool]:
+def _head(first: Block, file: File, *, latest: int | None) -> tuple[Head, bool]:
     """Return what the first block says of the document, and whether that is all it says. Raises Usage."""
     fields = _fields(first)
     is_all = bool(fields) and fields.keys() <= HEAD_KEYS
     author = next((name for key in AUTHOR_KEYS if (name := _name(fields.get(key, "")))), None)
     date = next((date for key in DATE_KEYS if (date := fields.get(key))), None)
     if not (author or date) or not (is_all or first.is_front_matter):
-        return Head(said_at=_moment(file.path.stem)), False
-    said_at = written(date) if date else _moment(file.path.stem)
+        return Head(said_at=_moment(file.path.stem, latest)), False
+    said_at = written(date, latest) if date else _moment(file.path.stem, latest)
     kind = "letter" if any(key in fields for key in LETTER_KEYS) else "doc"
     title = fields.get("title") or fields.get("subject") or fields.get("re")
     return Head(author, said_at, title, fields.get("to"), kind), is_all
@@ -175,6 +175,11 @@ def _name(text: str) -> str | None:
         return None
     name, address = parseaddr(text)
     return name or (address if "@" in address else text) or None
+
+
+def legible(text: str) -> str:
+    """Return a heading with what is not UTF-8 marked as such: the blocks under it need not go with it."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def is_day(text: str) -> bool:

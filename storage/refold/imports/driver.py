@@ -1,7 +1,7 @@
 """The verb that imports: files are recognised, read and added in batches; what cannot be read is reported and the rest goes in.
 
 Every batch is one commit. An import that was interrupted is resumed by running it again: what is in the log already is known by its
-source and its words, and nothing is added twice.
+source, its speaker and its words, and nothing is added twice; it keeps the time, the scope and the metadata it was first added with.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from refold.imports.documents import Block, Line, Pile, is_day, read_blocks
+from refold.imports.documents import Block, Line, Pile, is_day, legible, read_blocks
 from refold.imports.reader import File, Malformed, Options, Reader
 from refold.model import Draft
 
@@ -78,10 +78,11 @@ class _Outline:
 
     def enter(self, level: int, text: str, number: int) -> Iterator[Block]:
         """Note a heading; yield the one before as a block if nothing but headings stands under it, unless all below cite it as title."""
-        if self._bare and (level <= self._bare_level or self._bare.text != self._title):
+        if self._bare and (level <= self._bare_level or legible(self._bare.text) != self._title):
             yield self._bare
         self._open = [above for above in self._open if above[0] < level]
         self._bare = self._placed(Block(number, text)) if text else None
+        text = legible(text)
         self._bare_level = level
         if text:
             self._open.append((level, text))

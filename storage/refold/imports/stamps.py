@@ -22,7 +22,10 @@ def stamp(value: object, latest: int | None = None) -> int | None:
     """Read a time out of a record: a number since 1970, or a text; None for none. Raises Usage, also where it is later than `latest`."""
     if value is None or value == "":
         return None
-    moment = _moment(value)
+    return _by(latest, _moment(value))
+
+
+def _by(latest: int | None, moment: int) -> int:
     if latest is not None and moment > latest:
         raise Usage("a time lies more than a day ahead of now")
     return moment
@@ -37,16 +40,16 @@ def _moment(value: object) -> int:
     return _number(value)
 
 
-def written(text: str) -> int:
-    """Read the date in the head of a letter: ISO 8601, an e-mail's date, or `3 March 2024` and its like. Raises Usage."""
+def written(text: str, latest: int | None = None) -> int:
+    """Read the date in the head of a letter: ISO 8601, an e-mail's date, or `3 March 2024` and its like. Raises Usage, as `stamp` does."""
     text = " ".join(text.replace(",", " ").split())
     if re.match(r"\d{4}(-|$)", text):
-        return times.parse(text, what="the date in the head")
+        return _by(latest, times.parse(text, what="the date in the head"))
     bare = re.sub(r"^[A-Za-z]+day |(?<=\d)(st|nd|rd|th)\b", "", text)
     moment = next((moment for form in WRITTEN if (moment := _strptime(bare, form))), None) or _of_mail(text)
     if moment is None:
         raise Usage("the date in the head is not one that can be read: write it as 2024-03-03")
-    return times.parse(moment.isoformat())
+    return _by(latest, times.parse(moment.isoformat()))
 
 
 def _number(value: float) -> int:
