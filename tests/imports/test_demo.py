@@ -13,7 +13,9 @@ from refold.fold.ground import fold_event
 from refold.fold.relations import Relations
 from refold.imports.driver import import_files
 from refold.imports.reader import Options
-from refold.model import Act, Assertion, Event, Role
+from refold.memory import Memory
+from refold.model import Act, Event, Role
+from refold.reading import Assertion, Standing
 from refold.store import Store
 from refold.times import parse
 
@@ -90,3 +92,14 @@ def test_the_example_holds_a_correction_a_denial_an_ending_and_a_contradiction(e
 def test_people_are_spoken_about_by_others_and_what_only_they_may_say_is_refused(events):
     assert {("Ada", "kin", "Ruth"), ("Ada", "likes", "sailing"), ("Ben", "lives_in", "Kassel")} <= said(events, Act.SAY)
     assert sum(len(fold_event(event, b"k" * 32, RELATIONS).rejections) for event in events) == 2
+
+
+def test_of_the_example_twenty_one_facts_hold_and_five_have_given_way(events, store):
+    memory = Memory(store, principal=settings.load({}).principal("operator"))
+    memory.fold()
+    standings = Counter(fact.standing for fact in memory.facts(all=True))
+    assert standings[Standing.HOLDS] == 21
+    assert sum(standings[each] for each in (Standing.SUPERSEDED, Standing.DENIED, Standing.ENDED)) == 5
+    (home,) = memory.facts(entity="Ada", relation="lives_in")
+    (owner,) = [fact for fact in memory.facts(entity="Offsite") if fact.qualifier == "Owner"]
+    assert (home.value, owner.value) == ("Munich", "Ruth Brandt")
