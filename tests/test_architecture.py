@@ -19,6 +19,7 @@ LAYERS = {
     "refold.disclaimers": 0,
     "refold.errors": 0,
     "refold.model": 1,
+    "refold.reading": 1,
     "refold.canonical": 2,
     "refold.files": 2,
     "refold.settings": 2,
@@ -153,7 +154,7 @@ def durable_writes(module: Module) -> Iterator[str]:
 
 
 def impurities(module: Module) -> Iterator[str]:
-    if not module.name.startswith("refold.fold.") and module.name not in ("refold.fold", "refold.model"):
+    if not module.name.startswith("refold.fold.") and module.name not in ("refold.fold", "refold.model", "refold.reading"):
         return
     for name in imported(module):
         if name.split(".")[0] in IMPURE_MODULES:

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-import pyarrow.compute as pc
-
-from refold.model import RejectionCode
+from refold.reading import RejectionCode
 from refold.state.generation import State
 from refold.store import Places, Store
 
@@ -67,7 +65,7 @@ def read(store: Store, state: State) -> Status:
 
 
 def _distinct(state: State, table: str, column: str) -> int:
-    return pc.count_distinct(state.table(table, [column])[column]).as_py()
+    return len(state.table(table, [column])[column].unique())
 
 
 def _rejections(state: State) -> dict[str, int]:

@@ -148,6 +148,22 @@ def test_old_parts_are_swept_even_if_every_night_compacts(many: Store, monkeypat
     assert len(texts(many)) == 18
 
 
+def test_the_grace_begins_when_a_part_is_replaced(many: Store):
+    """However old the part itself is."""
+    assert compact(many, hours=30).merged == 12
+    assert compact(many, hours=31).swept == 0
+    assert compact(many, hours=55).swept == 12
+
+
+def test_a_young_stray_part_is_left_alone(many: Store):
+    stray = many.places.store / "log" / "parts" / f"{1:020d}-{'cd' * 8}.parquet"
+    stray.write_bytes(b"")
+    young = (now() + 2 * HOUR) / 1e6
+    os.utime(stray, (young, young))
+    assert compact(many, hours=25, parts_max=99).swept == 0
+    assert compact(many, hours=27, parts_max=99).swept == 1
+
+
 def test_what_a_sleeping_writer_may_still_link_is_not_swept(many: Store):
     """A part for the very next seq: its writer may be paused between part and commit."""
     folder = many.places.store / "log" / "parts"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -12,6 +13,8 @@ import pytest
 
 from refold import files
 from refold.errors import Corrupt, NotAllowed, RefoldError, VerificationIncomplete
+from refold.keys import crypto
+from refold.log import commit as commits
 from refold.log.head import at
 from refold.store import Places, Store, create, open_store, places
 from tests.conftest import now
@@ -160,6 +163,30 @@ def test_a_commit_under_another_number_is_damage(three: Store):
     shutil.copy(three.log.place.commit(1), three.log.place.commit(4))
     with pytest.raises(Corrupt):
         open_store(three.places)
+
+
+def test_the_first_commit_under_the_newest_number_does_not_make_the_log_empty(three: Store):
+    """It is signed, and it carries a full list: only its name is wrong."""
+    shutil.copy(three.log.place.commit(0), three.log.place.commit(4))
+    with pytest.raises(Corrupt, match="than its name says"):
+        open_store(three.places)
+
+
+def test_a_full_list_with_a_gap_is_damage_even_if_signed(three: Store):
+    commit = three.log.head.commit
+    for parts in (three.log.head.parts[1:], three.log.head.parts[:-1], three.log.head.parts[::2]):
+        listed = replace(commit, live=commits.Live(parts, ()))
+        newest(three).write_bytes(commits.encode(listed, three.vault.signer()))
+        with pytest.raises(Corrupt, match="gap|cover"):
+            open_store(three.places)
+
+
+def test_a_running_reader_believes_no_commit_of_another_signer(three: Store):
+    head = three.log.head
+    forged = replace(head.commit, version=4, previous=head.digest, first_seq=head.size, prev_hash=head.commit.last_hash, parts=())
+    three.log.place.commit(4).write_bytes(commits.encode(forged, crypto.Signer(bytes(32))))
+    with pytest.raises(Corrupt, match="not signed"):
+        three.log.refresh()
 
 
 def test_a_running_reader_meets_a_damaged_new_commit(three: Store):

@@ -92,6 +92,7 @@ def test_damage_names_the_file_and_its_range(written: tuple[Path, Part], damage:
         parts.read(folder, part)
     assert error.value.path == str(path)
     assert error.value.details == {"first": 10, "end": 13}
+    assert ("bytes instead of" in error.value.message) == (damage in ("cut", "empty", "grown"))
     assert "10 to 12" in error.value.message
     assert error.value.exit_code == 13
 

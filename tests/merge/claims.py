@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from refold.fold.entities import Edge
-from refold.model import Act, Claim, Modality, Span, Validity
+from refold.model import Act, Modality, Span, Validity
+from refold.reading import Claim
 
 DAY = 86_400_000_000
 ADA, RUTH, BEN = 11, 22, 33  # mentions

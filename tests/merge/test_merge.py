@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from refold.fold.merge import Decided, decide, held_until, in_effect, itself, order, stances, value_of
-from refold.model import Act, Claim, Modality, Standing, Validity, normalise
+from refold.model import Act, Modality, Validity, normalise
+from refold.reading import Claim, Standing
 from tests.merge.claims import ADA, BEN, DAY, RUTH, claim, claim_sets, policy_of
 
 HEDGED, PLANNED = Modality.HEDGED, Modality.PLANNED

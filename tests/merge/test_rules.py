@@ -15,7 +15,8 @@ from refold.errors import Usage
 from refold.fold import rules as rules_module
 from refold.fold.merge import Value
 from refold.fold.rules import Known, Rules, derive, derived_id
-from refold.model import Act, EventId, Fact, Modality, Standing, SubjectId, normalise
+from refold.model import Act, EventId, Modality, SubjectId, normalise
+from refold.reading import Fact, Standing
 from tests.merge.claims import DAY, Rule
 
 NAMES = {1: "Ada", 2: "Ruth", 3: "Mia", 4: "Ben"}

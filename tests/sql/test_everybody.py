@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from refold.fold.entities import components
 from refold.fold.merge import decide, in_effect
-from refold.model import Act, Claim, Modality, Validity
+from refold.model import Act, Modality, Validity
+from refold.reading import Claim
 from refold.state.everybody import decided
 from refold.state.tables import ASSERTIONS
 from tests.merge.claims import ADA, BEN, DAY, POLICIES, RELATIONS, RUTH, claim, claim_sets, edge, policy_of

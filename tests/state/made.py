@@ -12,21 +12,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from refold import ingest
-from refold.model import (
-    Act,
-    AliasEdge,
-    Assertion,
-    Draft,
-    Event,
-    Folded,
-    Mention,
-    Modality,
-    Rejection,
-    RejectionCode,
-    Scope,
-    Source,
-    Validity,
-)
+from refold.model import Act, Draft, Event, Mention, Modality, Scope, Source, Validity
+from refold.reading import AliasEdge, Assertion, Folded, Rejection, RejectionCode
 from refold.state import recipe
 from refold.state.builder import Builder, Published
 from refold.state.generation import State
