@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from refold import times
 from refold.cli.shown import SHORT_ID, relation, since, value
 from refold.cli.visible import table, visible
-from refold.model import Fact, Span
+from refold.model import Span
+from refold.reading import Fact
 
 if TYPE_CHECKING:
     from refold.state.why import Explanation, Saying

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from refold import times
 from refold.cli.visible import quoted, table
-from refold.model import Fact, Hit, Modality, Precision, Standing
+from refold.model import Modality, Precision
+from refold.reading import Fact, Hit, Standing
 
 SHORT_ID = 8  # hex digits of a fact id that a person types
 WRITTEN = {Precision.YEAR: 4, Precision.MONTH: 7, Precision.DAY: 10, None: 10}  # how much of an ISO date a precision keeps

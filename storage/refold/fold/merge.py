@@ -22,7 +22,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from refold.model import Act, Claim, Modality, Standing, normalise, part_key
+from refold.model import Act, Modality, normalise, part_key
+from refold.reading import Claim, Standing
 
 Value = int | str  # an entity by its component, a literal by its normalised form
 ComponentOf = Callable[[int], int]

@@ -17,7 +17,8 @@ from typing import Any, Protocol
 
 from refold.errors import Usage
 from refold.fold.merge import PolicyOf, Value
-from refold.model import Act, Fact, Modality, Standing, normalise
+from refold.model import Act, Modality, normalise
+from refold.reading import Fact, Standing
 
 PATTERNS_MAX = 4  # of a rule's body
 FACTS_MAX = 256  # derived about one entity

@@ -19,7 +19,8 @@ from refold import files, journal
 from refold.errors import Corrupt, Drifted
 from refold.keys.subjects import alias_tag, seen_tags
 from refold.log.events import SubjectEntry
-from refold.model import Event, Folded
+from refold.model import Event
+from refold.reading import Folded
 from refold.state import tables
 from refold.state.generation import State, read_current, state_folder
 from refold.state.manifest import CURRENT, RUNS, Manifest, Pointer, RunRef, Segment, file_name, numbers

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from refold.fold.entities import Edge
-from refold.model import Act, Claim, Modality, Precision, Span, Validity
+from refold.model import Act, Modality, Precision, Span, Validity
+from refold.reading import Claim
 
 
 def claims(rows: pa.Table) -> list[Claim]:

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from refold import times
 from refold.errors import Usage
-from refold.model import Event, Fact, Hit, Precision, View
+from refold.model import Event, Precision, View
+from refold.reading import Fact, Hit
 from refold.state.facts import facts
 from refold.state.generation import State
 from refold.state.search import search

@@ -10,7 +10,8 @@ import pyarrow as pa
 from refold.fold.entities import components
 from refold.fold.merge import Policy, Stance, is_single
 from refold.fold.relations import Relations
-from refold.model import Standing, View, normalise, part_key
+from refold.model import View, normalise, part_key
+from refold.reading import Standing
 from refold.state import views
 from refold.state.claims import claims
 from refold.state.generation import State
@@ -121,7 +122,7 @@ def all_stances(
     rows, found = told(state, view, relations, standings=standings, relation=relation, limit=limit)
     stances = found.to_pylist()
     needed = sorted({row for one in stances for row in (*one["rows"], one["beaten_by"]) if row is not None})
-    read = dict(zip(needed, claims(rows.take(needed)), strict=True))
+    read = dict(zip(needed, claims(rows.take(pa.array(needed, pa.int64()))), strict=True))
     return [
         Stance(
             shown=read[one["shown"]],

@@ -11,7 +11,8 @@ from refold.fold.merge import Stance, order, value_of
 from refold.fold.relations import Relations
 from refold.fold.rules import Known, Rules, derive
 from refold.log.log import Log
-from refold.model import Claim, Fact, Standing, View, normalise
+from refold.model import View, normalise
+from refold.reading import Claim, Fact, Standing
 from refold.state.generation import State
 from refold.state.sight import Sight
 from refold.state.telling import Telling

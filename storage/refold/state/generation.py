@@ -18,7 +18,8 @@ import pyarrow as pa
 from refold import files
 from refold.errors import Corrupt, RefoldError
 from refold.fold.entities import Edge
-from refold.model import Claim, Mention, SubjectId, View
+from refold.model import Mention, SubjectId, View
+from refold.reading import Claim
 from refold.state import claims, segments, tables
 from refold.state.manifest import CURRENT, REBUILD, RUNS, Manifest, Pointer, file_name
 from refold.state.runs import Run

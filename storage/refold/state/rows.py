@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow as pa
 
 from refold.errors import RefoldError
-from refold.model import AliasEdge, Assertion, Event, Folded, Mention, Role, Span, part_key
+from refold.model import Event, Mention, Role, Span, part_key
+from refold.reading import AliasEdge, Assertion, Folded
 from refold.state import tables
 from refold.state.cues import cues_of
 from refold.state.postings import U16_MAX, Postings

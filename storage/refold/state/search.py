@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from refold.errors import KeyMissing, Usage
-from refold.model import Event, Hit, View
+from refold.model import Event, View
+from refold.reading import Hit
 from refold.state import score
 from refold.state.corpus import NOBODY, Corpus
 from refold.state.cues import Cue, Dates, asks_when

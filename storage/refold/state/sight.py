@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from refold.fold.entities import Component, Edge, components_of
 from refold.fold.merge import Decided, Policy, Stance, decide, in_effect, stances
 from refold.fold.relations import Relations
-from refold.model import Claim, View
+from refold.model import View
+from refold.reading import Claim
 from refold.state.generation import State
 
 

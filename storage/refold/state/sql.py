@@ -12,7 +12,8 @@ import pyarrow as pa
 from refold import recipes
 from refold.fold.relations import Relations
 from refold.log.log import Log
-from refold.model import EntryKind, RejectionCode, Standing, View
+from refold.model import EntryKind, View
+from refold.reading import RejectionCode, Standing
 from refold.state import everybody, views
 from refold.state.generation import State
 from refold.state.rows import SCOPE

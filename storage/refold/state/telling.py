@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from refold.fold.merge import Stance, held_until
 from refold.log.log import Log
-from refold.model import Claim, Event, EventId, Fact, Span, Standing, SubjectId, Validity
+from refold.model import Event, EventId, Span, SubjectId, Validity
+from refold.reading import Claim, Fact, Standing
 from refold.state.generation import State
 
 QUOTE_MAX = 200  # characters

@@ -13,7 +13,8 @@ from refold.fold.merge import Policy, Stance
 from refold.fold.relations import Relations
 from refold.fold.rules import Known, Pattern, Rule, Rules, derive
 from refold.log.log import Log
-from refold.model import Claim, EventId, Fact, Span, View
+from refold.model import EventId, Span, View
+from refold.reading import Claim, Fact
 from refold.state.facts import Look, entities_named
 from refold.state.generation import State
 from refold.state.sight import Sight
