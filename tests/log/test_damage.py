@@ -177,7 +177,7 @@ def test_a_full_list_with_a_gap_is_damage_even_if_signed(three: Store):
     for parts in (three.log.head.parts[1:], three.log.head.parts[:-1], three.log.head.parts[::2]):
         listed = replace(commit, live=commits.Live(parts, ()))
         newest(three).write_bytes(commits.encode(listed, three.vault.signer()))
-        with pytest.raises(Corrupt, match="gap|cover"):
+        with pytest.raises(Corrupt, match=r"gap|cover"):
             open_store(three.places)
 
 

@@ -78,8 +78,7 @@ class Tail:
     def _scan(self, head: Head, keyring: Keyring) -> None:
         for events, subjects in self._log.entries(self._end, head.size):
             for entry in subjects:
-                if entry.epoch == keyring.epoch:
-                    self._living.add(entry.subject)
+                self._living.add(entry.subject)
                 for _, alias in entry.aliases:
                     self._subjects.setdefault(alias_tag(keyring, alias), entry.subject)
             for event in events:
@@ -108,6 +107,6 @@ class Known:
         return found | (self._index.seen(tags) if self._index else {})
 
     def living(self, subjects: Sequence[SubjectId]) -> set[SubjectId]:
-        """Return those that have a subject entry of the live epoch."""
+        """Return those that have a readable subject entry: one of the live epoch, or under a secret that was carried over."""
         found = {subject for subject in subjects if subject in self._living}
         return found | (self._index.knows(subjects) if self._index else set())
