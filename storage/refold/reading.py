@@ -127,6 +127,9 @@ class Claim:
     fact_id: bytes
     validity: Validity
     extractor: str
+    event_id: EventId
+    speaker: str  # the alias under which the speaker is shown
+    subjects: tuple[SubjectId, ...]  # whom the event concerns, sorted
 
 
 class Standing(StrEnum):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from refold.fold.entities import Edge
-from refold.model import Act, Modality, Span, Validity
+from refold.model import Act, EventId, Modality, Span, Validity
 from refold.reading import Claim
 
 DAY = 86_400_000_000
@@ -108,6 +108,9 @@ def claim(
         fact_id=fact_id,
         validity=validity,
         extractor=extractor,
+        event_id=EventId(seq.to_bytes(16, "big")),
+        speaker="Ada",
+        subjects=(),
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from typing import Any
 
 import pyarrow as pa
@@ -11,10 +12,13 @@ from refold.fold.entities import Edge
 from refold.model import Act, Modality, Precision, Span, Validity
 from refold.reading import Claim
 
+NO_TIME = Validity()
+
 
 def claims(rows: pa.Table) -> list[Claim]:
     """Return rows of `assertions` as claims, in the order of the rows."""
-    return [_claim(row) for row in _each(rows)]
+    columns = {name: rows[name].to_pylist() for name in rows.column_names}
+    return list(map(Claim, *_converted(columns)))
 
 
 def edges(rows: pa.Table) -> list[Edge]:
@@ -32,33 +36,28 @@ def _edge(row: dict[str, Any]) -> Edge:
     return Edge(**row, act=act, spans=spans)
 
 
-def _claim(row: dict[str, Any]) -> Claim:
-    precision = row["valid_precision"]
-    validity = Validity(row["valid_from"], row["valid_to"], None if precision is None else Precision(precision), row["valid_words"])
-    return Claim(
-        mention=row["mention"],
-        entity=row["entity"],
-        relation=row["relation"],
-        qualifier=row["qualifier"],
-        value=row["value"],
-        value_mention=row["value_mention"],
-        act=Act(row["act"]),
-        modality=Modality(row["modality"]),
-        asserted_by=row["asserted_by"],
-        rank=row["rank"],
-        said_at=row["said_at"],
-        source=row["source"],
-        part=row["part"],
-        seq=row["seq"],
-        recorded_at=row["recorded_at"],
-        spans=_spans(row["spans"]),
-        span=(row["span_start"], row["span_end"]),
-        audience=row["audience"],
-        scope=row["scope"],
-        fact_id=row["fact_id"],
-        validity=validity,
-        extractor=row["extractor"],
-    )
+def _converted(columns: dict[str, list[Any]]) -> Iterator[Iterable[Any]]:
+    """Yield one column for each field of a claim, in the order of the fields."""
+    acts, modalities, precisions = tuple(Act), tuple(Modality), {None: None, **{each.value: each for each in Precision}}
+    made: dict[str, Iterable[Any]] = {
+        "act": (acts[act] for act in columns["act"]),
+        "modality": (modalities[modality] for modality in columns["modality"]),
+        "spans": map(_spans, columns["spans"]),
+        "span": zip(columns["span_start"], columns["span_end"], strict=True),
+        "subjects": map(tuple, columns["subjects"]),
+        "validity": map(
+            _validity,
+            columns["valid_from"],
+            columns["valid_to"],
+            (precisions[precision] for precision in columns["valid_precision"]),
+            columns["valid_words"],
+        ),
+    }
+    return (made.get(field.name) or columns[field.name] for field in fields(Claim))
+
+
+def _validity(start: int | None, end: int | None, precision: Precision | None, words: str) -> Validity:
+    return Validity(start, end, precision, words) if words or start is not None or end is not None else NO_TIME
 
 
 def _spans(flat: list[int]) -> tuple[Span, ...]:

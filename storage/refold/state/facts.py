@@ -15,7 +15,7 @@ from refold.model import View, normalise
 from refold.reading import Claim, Fact, Standing
 from refold.state.generation import State
 from refold.state.sight import Sight
-from refold.state.telling import Telling
+from refold.state.telling import fact_of, quoted
 
 HELD = frozenset({Standing.HOLDS, Standing.SUPERSEDED, Standing.DENIED, Standing.ENDED})
 
@@ -30,10 +30,11 @@ def facts(
     history: bool = False,
     all: bool = False,
     limit: int | None = None,
+    quotes: bool = True,
     relations: Relations | None = None,
     rules: Rules | None = None,
 ) -> list[Fact]:
-    """Return facts, each with the words of its newest saying: by relation, what holds first, the newest first.
+    """Return facts by relation, what holds first, the newest first; with `quotes`, with the words of the newest saying, from the log.
 
     Without an `entity`, those of the view's user; where the scope names no user, of everybody in the view. `history` adds what held
     before; `all` is whatever was stated, about whomever. What follows by rule is derived for the entities that are asked about, and is
@@ -50,15 +51,15 @@ def facts(
         from refold.state.everybody import all_stances  # here, because facts of one entity do without DuckDB
 
         found = all_stances(state, view, relations, standings=wanted, relation=relation, limit=limit)
-        return _with_quotes(found, Telling(state, log))
+        return _told(found, log, quotes=quotes)
     entities = entities_named(sight, named, first_person=entity is None)
-    told = Telling(state, log)
     stances = [stance for of in sight.stances_each(entities) for stance in of if _is_wanted(stance, wanted, relation)]
     stances.sort(key=lambda stance: order(stance.shown), reverse=True)
     stances.sort(key=lambda stance: _place(stance, relations))
-    derived = [known.fact for of in entities for known in derive(of, rules, Look(sight, told, rules), relation=relation)]
-    listed = [*stances, *sorted(derived, key=lambda fact: (fact.relation, fact.entity, fact.qualifier, fact.value))][:limit]
-    return [*_with_quotes([one for one in listed if isinstance(one, Stance)], told), *(one for one in listed if isinstance(one, Fact))]
+    look = Look(sight, rules)
+    derived = [known.fact for of in entities for known in derive(of, rules, look, relation=relation)]
+    derived.sort(key=lambda fact: (fact.relation, fact.entity, fact.qualifier, fact.value))
+    return [*_told(stances[:limit], log, quotes=quotes), *derived][:limit]
 
 
 def known_relations(relations: Relations, rules: Rules) -> set[str]:
@@ -81,17 +82,20 @@ def _place(stance: Stance, relations: Relations) -> tuple[int, str, bool]:
     return (relations.names.index(stance.shown.relation), normalise(stance.shown.qualifier), stance.standing is not Standing.HOLDS)
 
 
-def _with_quotes(stances: Sequence[Stance], told: Telling) -> list[Fact]:
-    found = told.facts(stances)
-    return [replace(fact, quote=told.quote(stance.shown)) for fact, stance in zip(found, stances, strict=True)]
+def _told(stances: Sequence[Stance], log: Log, *, quotes: bool) -> list[Fact]:
+    found = list(map(fact_of, stances))
+    if not quotes:
+        return found
+    return [
+        replace(fact, quote=quoted(log.event(stance.shown.seq), stance.shown.spans)) for fact, stance in zip(found, stances, strict=True)
+    ]
 
 
 class Look:
     """What rules may ask of a view: only facts of relations that some rule has as a premise."""
 
-    def __init__(self, sight: Sight, told: Telling, rules: Rules) -> None:
+    def __init__(self, sight: Sight, rules: Rules) -> None:
         self._sight = sight
-        self._told = told
         self._relations = {pattern.relation for rule in rules.rules for pattern in rule.body}
         self._names: dict[int, str] = {}
         self.claims: dict[bytes, Claim] = {}  # what was answered, by fact id
@@ -119,7 +123,8 @@ class Look:
         return stance.standing is Standing.HOLDS and stance.shown.relation in self._relations
 
     def _known(self, stances: Sequence[Stance], entity: int) -> Iterator[Known]:
-        for stance, fact in zip(stances, self._told.facts(stances), strict=True):
+        for stance in stances:
+            fact = fact_of(stance)
             self.claims[fact.fact_id] = stance.shown
             value = value_of(stance.shown, self._sight.component_of)
             if isinstance(value, int):

@@ -135,6 +135,9 @@ class Rows:
             None if made.validity.precision is None else int(made.validity.precision),
             made.validity.words,
             made.extractor,
+            event.event_id,
+            event.speaker_name,
+            event.subjects,
         )
 
     def _edge(self, edge: AliasEdge, event: Event) -> None:

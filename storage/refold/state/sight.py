@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from refold.fold.entities import Component, Edge, components_of
-from refold.fold.merge import Decided, Policy, Stance, decide, in_effect, stances
+from refold.fold.merge import Policy, Stance, decide, in_effect, stances
 from refold.fold.relations import Relations
 from refold.model import View
 from refold.reading import Claim
@@ -22,7 +22,7 @@ class Sight:
         self.policy_of: Callable[[str], Policy] = relations.policy
         self._relations = relations
         self._components: dict[int, Component] = {}
-        self._decided: dict[int, list[Decided]] = {}
+        self._stances: dict[int, list[Stance]] = {}
 
     def sees(self, said: Claim | Edge) -> bool:
         """Whether the view admits a statement."""
@@ -50,20 +50,15 @@ class Sight:
         (component,) = self.components([entity])
         return component.mentions
 
-    def decided(self, entity: int) -> list[Decided]:
-        """Return all claims about an entity, decided."""
-        if entity not in self._decided:
-            self._decide([entity])
-        return self._decided[entity]
-
     def stances(self, entity: int) -> list[Stance]:
         """Return what is shown of an entity: one stance per value and fate, in merge order."""
-        return stances(self.decided(entity), self.policy_of, self.component_of)
+        return self.stances_each([entity])[0]
 
     def stances_each(self, entities: Sequence[int]) -> list[list[Stance]]:
         """Return what is shown of each of some entities; their claims are read at once."""
-        self._decide([entity for entity in entities if entity not in self._decided])
-        return [self.stances(entity) for entity in entities]
+        if missing := [entity for entity in entities if entity not in self._stances]:
+            self._decide(missing)
+        return [self._stances[entity] for entity in entities]
 
     def claims(self, mentions: Iterable[int]) -> list[Claim]:
         """Return the claims about some mentions that the view admits, at the time that it asks about."""
@@ -81,4 +76,5 @@ class Sight:
             about[of[claim.mention]].append(claim)
         self.components(m for claims in about.values() for claim in claims for m in (claim.value_mention, claim.asserted_by))
         for entity, claims in about.items():
-            self._decided[entity] = decide(claims, self.policy_of, self.component_of)
+            decided = decide(claims, self.policy_of, self.component_of)
+            self._stances[entity] = stances(decided, self.policy_of, self.component_of)

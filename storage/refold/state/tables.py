@@ -16,7 +16,8 @@ from refold.model import Role
 ROLES = tuple(Role)  # a role is stored as its place here
 
 _U64, _U32, _U16, _U8, _TIME, _TEXT = pa.uint64(), pa.uint32(), pa.uint16(), pa.uint8(), pa.int64(), pa.string()
-_ID, _FLAG, _SPANS = pa.binary(16), pa.bool_(), pa.list_(pa.field("element", pa.uint32(), nullable=False))
+_ID, _FLAG = pa.binary(16), pa.bool_()
+_SPANS, _IDS = (pa.list_(pa.field("element", kind, nullable=False)) for kind in (_U32, _ID))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,9 @@ ASSERTIONS = _table(
         "valid_precision": _U8,
         "valid_words": _TEXT,
         "extractor": _TEXT,
+        "event_id": _ID,  # this and what follows is the event's: a fact is told without looking up each of its events
+        "speaker": _TEXT,
+        "subjects": _IDS,
     },
     "mention relation seq span_start fact_id",
     optional=("valid_from", "valid_to", "valid_precision"),

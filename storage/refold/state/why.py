@@ -18,7 +18,7 @@ from refold.reading import Claim, Fact
 from refold.state.facts import Look, entities_named
 from refold.state.generation import State
 from refold.state.sight import Sight
-from refold.state.telling import Telling, quoted
+from refold.state.telling import fact_of, quoted
 
 PREMISES_MAX = 64  # explained in one answer
 ENTITIES_MAX = 1_000  # searched for a derived fact of which only the id is known
@@ -72,7 +72,7 @@ def why(
     if not wanted:
         raise Usage("a fact id is needed", hint="refold facts")
     sight = Sight(state, replace(view, valid_at=None), relations or recipes.relations())
-    why = _Why(sight, Telling(state, log), recipes.rules() if rules is None else rules)
+    why = _Why(sight, log, recipes.rules() if rules is None else rules)
     stated = {claim.fact_id: claim for claim in sight.admitted(state.claims_with_id(wanted))}
     found = [*stated, *(() if stated else why.derived_with_id(wanted))]
     if len(found) > 1:
@@ -85,11 +85,11 @@ def why(
 class _Why:
     """One explanation: the view, and the words of its events."""
 
-    def __init__(self, sight: Sight, told: Telling, rules: Rules) -> None:
+    def __init__(self, sight: Sight, log: Log, rules: Rules) -> None:
         self.sight = sight
-        self._told = told
+        self._log = log
         self._rules = rules
-        self._look = Look(sight, told, rules)
+        self._look = Look(sight, rules)
         self._known: dict[bytes, Known] = {}
         self._explained = 0
 
@@ -103,17 +103,14 @@ class _Why:
         beat = [other for other in stances if other.beaten_by and other.beaten_by.fact_id in own]
         shown = stance.shown
         against = [other for other in stances if stance.contested and other.contested and other != stance and _same_theme(other, stance)]
-        beaten_by = [_with(stances, stance.beaten_by)] if stance.beaten_by else []
-        facts = self._told.facts([stance, *beaten_by, *beat, *against])
-        after_beaten = 1 + len(beaten_by)
         return Explanation(
-            fact=facts[0],
+            fact=fact_of(stance),
             sayings=tuple(self._saying(said.seq, said.spans) for said in sorted(stance.sayings, key=lambda said: said != shown)),
             asserted_as=RANKS[shown.rank],
             policy=_terms(sight.policy_of(shown.relation)),
-            beat=tuple(facts[after_beaten : after_beaten + len(beat)]),
-            beaten_by=facts[1] if beaten_by else None,
-            against=tuple(facts[after_beaten + len(beat) :]),
+            beat=tuple(map(fact_of, beat)),
+            beaten_by=fact_of(_with(stances, stance.beaten_by)) if stance.beaten_by else None,
+            against=tuple(map(fact_of, against)),
             aliases=tuple(self._aliases(shown)),
         )
 
@@ -169,7 +166,7 @@ class _Why:
         return self.derived(fact_id)
 
     def _saying(self, seq: int, spans: tuple[Span, ...]) -> Saying:
-        event = self._told.log.event(seq)
+        event = self._log.event(seq)
         return Saying(
             event_id=event.event_id,
             seq=seq,
