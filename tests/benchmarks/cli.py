@@ -14,7 +14,7 @@ from tests.benchmarks import Row, ratio
 
 REFOLD = [sys.executable, "-c", "import sys; from refold.cli import main; sys.exit(main())"]
 LIBRARIES = (
-    "numpy, platformdirs, pyarrow, pyarrow.compute, pyarrow.parquet, pyarrow.parquet.encryption, "
+    "numpy, platformdirs, Stemmer, pyarrow, pyarrow.compute, pyarrow.parquet, pyarrow.parquet.encryption, "
     "cryptography.hazmat.primitives.asymmetric.ed25519, cryptography.hazmat.primitives.ciphers.aead"
 )
 

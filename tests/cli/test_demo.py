@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from refold import cli
 from refold.cli import demo
+from refold.cli.envelope import as_json
 from refold.errors import Usage
 from refold.memory import Memory
 
@@ -80,19 +81,32 @@ def test_a_link_to_a_demo_is_not_followed(tmp_path):
     assert (tmp_path / "demo" / "store" / "store.json").exists()
 
 
-@pytest.mark.slow
-@pytest.mark.prefect
-def test_the_demo_runs_the_whole_path(tmp_path, monkeypatch, capsys):
-    """A demo that is there already is made anew."""
+def test_the_demo_shows_facts_a_search_a_reason_and_where_everything_lies(tmp_path, monkeypatch):
+    """The fold is the library's here; the blocks of the README run it in Prefect."""
     monkeypatch.chdir(tmp_path)
-    demo.fill(Path("memory-demo").absolute())
-    code = cli.main(["demo", "--format", "json"])
-    printed = capsys.readouterr()
-    assert (code, printed.err) == (0, "")
-    data = json.loads(printed.out)["data"]
-    assert data["import"]["malformed"] == 0
-    assert data["nightly"]["state"] == "Completed"
+    folder = tmp_path / "memory-demo"
+    imported, _ = demo.fill(folder)
+    assert imported.malformed_count == 0
+    with Memory.open(folder, principal="operator") as memory:
+        report = memory.fold()
+        night = {"state": "Completed", "counts": {"rejected": report.rejected, "generation": report.generation}}
+        outcome = demo.shown_to(folder, memory, imported, night)
+    data = json.loads(as_json("demo", outcome))["data"]
     assert ("lives_in", "Munich") in {(fact["relation"], fact["value"]) for fact in data["facts"]}
     assert data["results"]
+    assert data["why"]["beat"][0]["value"] == "Berlin"
+    text = "\n".join(outcome.lines)
+    for words in ("facts about Ada", "[I've been living in Munich since 2023]", "memory-demo/vault", "refold status --store memory-demo"):
+        assert words in text
+    assert {path.name for path in folder.iterdir()} == {"store", "vault", "root", "refold-demo", ".gitignore"}
     assert [path.name for path in tmp_path.iterdir()] == ["memory-demo"]
-    assert {path.name for path in (tmp_path / "memory-demo").iterdir()} == {"store", "vault", "root", "refold-demo", ".gitignore"}
+
+
+def test_every_command_that_the_demo_proposes_works(tmp_path, capsys):
+    folder = tmp_path / "demo"
+    demo.fill(folder)
+    with Memory.open(folder) as memory:
+        memory.fold()
+    for command in demo.NEXT:
+        assert cli.main([*shlex.split(command), "--store", str(folder)]) == 0
+        assert capsys.readouterr().out.count("\n") >= 3

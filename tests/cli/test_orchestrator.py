@@ -49,6 +49,12 @@ def test_nothing_of_the_users_own_prefect_reaches_the_flows(home):
     assert (env["PREFECT_SERVER_ANALYTICS_ENABLED"], env["DO_NOT_TRACK"]) == ("false", "1")
 
 
+def test_settings_are_found_from_another_working_folder(home, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert home.environment({"REFOLD_CONFIG": "own.toml"})["REFOLD_CONFIG"] == str(tmp_path / "own.toml")
+    assert "REFOLD_CONFIG" not in home.environment({})
+
+
 def test_a_database_of_ones_own_is_handed_to_the_server(home):
     own = Serve("127.0.0.1", 4300, "postgresql+asyncpg://u@h/n", 30)
     assert home.serving(own)["PREFECT_SERVER_DATABASE_CONNECTION_URL"] == "postgresql+asyncpg://u@h/n"

@@ -53,7 +53,7 @@ def _run(given: Namespace) -> Outcome:
     imported, home = fill(folder)
     night = _nightly(home)
     with Memory.open(folder, principal="operator") as memory:
-        return _shown(folder, memory, imported, night)
+        return shown_to(folder, memory, imported, night)
 
 
 def fill(folder: Path) -> tuple[ImportReport, Home]:
@@ -122,7 +122,7 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
         return
 
 
-def _shown(folder: Path, memory: Memory, imported: ImportReport, night: dict[str, Any]) -> Outcome:
+def shown_to(folder: Path, memory: Memory, imported: ImportReport, night: dict[str, Any]) -> Outcome:
     """Ask what a newcomer would ask."""
     from refold.state.why import as_data
 

@@ -48,8 +48,10 @@ class Home:
         """Return the environment of a process that runs flows in a server of its own: quiet, offline, nothing of the user's Prefect."""
         kept = {name: value for name, value in env.items() if not name.startswith("PREFECT_")}
         local = ",".join(filter(None, (kept.get("NO_PROXY") or kept.get("no_proxy"), "127.0.0.1,localhost")))
+        own = {"REFOLD_CONFIG": str(Path(kept["REFOLD_CONFIG"]).absolute())} if kept.get("REFOLD_CONFIG") else {}
         return kept | {
             **self.places,
+            **own,
             "DO_NOT_TRACK": "1",
             "NO_PROXY": local,
             "PREFECT_HOME": str(self.folder),
@@ -58,6 +60,7 @@ class Home:
             "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": str(STARTUP_SECONDS_MAX),
             "PREFECT_SERVER_LOGGING_LEVEL": "WARNING",
             "PREFECT_TELEMETRY_ENABLE_RESOURCE_METRICS": "false",
+            "PYTHONSAFEPATH": "1",  # nothing is imported from the working folder
             "no_proxy": local,
         }
 
