@@ -110,3 +110,13 @@ def test_every_command_that_the_demo_proposes_works(tmp_path, capsys):
     for command in demo.NEXT:
         assert cli.main([*shlex.split(command), "--store", str(folder)]) == 0
         assert capsys.readouterr().out.count("\n") >= 3
+
+
+def test_whoever_adds_to_a_demo_is_told_that_its_keys_are_public(tmp_path, capsys):
+    folder = tmp_path / "demo"
+    demo.fill(folder)
+    (tmp_path / "notes.txt").write_text("I like tea.")
+    for argv in (["add", "I like tea.", "--user", "ada"], ["import", str(tmp_path / "notes.txt")]):
+        assert cli.main([*argv, "--store", str(folder), "--format", "json"]) == 0
+        (finding,) = json.loads(capsys.readouterr().out)["findings"]
+        assert (finding["code"], finding["severity"]) == ("RF-DEMO-001", "warning")

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from refold.cli.envelope import Outcome
+from refold.cli.envelope import Finding, Outcome
 
 if TYPE_CHECKING:
     from refold.memory import Memory
+    from refold.store import Places
 
 FORMAT_VERSION = 1  # of the stores that this release reads and makes
 
@@ -28,3 +29,12 @@ def opened(given: Namespace) -> Memory:
     from refold.memory import Memory
 
     return Memory.open(given.store, vault=given.vault, root=given.root, principal=given.principal)
+
+
+def cautions(places: Places) -> list[Finding]:
+    """Return a warning where something is added to a demo: its keys come from a fixed seed, so they keep no secret."""
+    from refold.store import DEMO
+
+    if not (places.store.parent / DEMO).is_file():
+        return []
+    return [Finding("RF-DEMO-001", "warning", "this is a demo, whose keys are public: nothing in it is secret", remediation="refold init")]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refold.cli import arguments
-from refold.cli.command import FORMAT_VERSION, Command, opened
+from refold.cli.command import FORMAT_VERSION, Command, cautions, opened
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.progress import progress
 from refold.cli.visible import plural
@@ -33,7 +34,9 @@ def _run(given: Namespace) -> Outcome:
     options = Options(given.user, given.agent, given.run_id, given.author, tuple(given.subject), tuple(given.audience))
     with opened(given) as memory, progress() as show:
         report = memory.import_files(given.paths, reader=given.reader, options=options, progress=lambda done: show(_so_far(done)))
-    return imported(report)
+        findings = cautions(memory.places)
+    outcome = imported(report)
+    return replace(outcome, findings=[*findings, *outcome.findings])
 
 
 def _so_far(done: Progress) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from refold import disclaimers, times
 from refold.cli import arguments
-from refold.cli.command import FORMAT_VERSION, Command, opened
+from refold.cli.command import FORMAT_VERSION, Command, cautions, opened
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.progress import progress
 from refold.cli.visible import plural, table
@@ -80,9 +80,10 @@ def _add(given: Namespace) -> Outcome:
             metadata=given.metadata,
             key=given.key,
         )
+        findings = cautions(memory.places)
     data = {"event_id": added.event_id.hex(), "seq": added.seq, "new": added.new}
     lines = [f"event {added.event_id.hex()}  seq {added.seq}" + ("" if added.new else "  (was there already)")]
-    return Outcome(data, lines, format_version=FORMAT_VERSION)
+    return Outcome(data, lines, findings, format_version=FORMAT_VERSION)
 
 
 def _configure_fold(command: ArgumentParser) -> None:
