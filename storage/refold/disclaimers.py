@@ -7,5 +7,8 @@ SYMBOLIC = "symbolic/en-1 reads plain English statements only: much that was sai
 UNWITNESSED = "without a witness on another host, a log whose end was cut off cannot be told from a shorter log"
 ROOT_FILE = "a root kept as a file can be lost, which is final, or outlive its deletion in a backup or on an SSD"
 OPERATOR = "whoever can read store, vault and root together can read everything: principals limit readers, not the machine's owner"
+TRANSACTION = "a transaction is no database's: readers may see its steps one by one, and other programs are not kept off its files"
+AUDIT = "an audit says what it looked at and when: it is no evidence of what it did not read, nor of what happens afterwards"
+ERASURE = "what is removed here stays wherever else it went: backups, copies, screens, other people's memories, spare blocks of a disk"
 
-ALL = (GROUNDED, SYMBOLIC, UNWITNESSED, ROOT_FILE, OPERATOR)
+ALL = (GROUNDED, SYMBOLIC, UNWITNESSED, ROOT_FILE, OPERATOR, TRANSACTION, AUDIT, ERASURE)

@@ -25,6 +25,11 @@ class Principal:
     labels: frozenset[str] | None
     users: tuple[str, ...] | None = None
 
+    def need_everything(self) -> None:
+        """Refuse a principal that is limited, for what sees everything. Raises NotAllowed."""
+        if self.labels is not None or self.users is not None:
+            raise NotAllowed("this needs a principal who may see everything", hint="refold help principals")
+
     def limit(self, scope: Scope) -> Scope:
         """Return the scope that this principal may ask about when it asks for `scope`. Raises NotAllowed, Usage."""
         if self.users is None or scope.user in self.users:

@@ -36,7 +36,7 @@ CALLS = {
 
 
 def test_every_command_is_called_here():
-    apart = {"init", "demo", "help"}
+    apart = {"init", "demo", "help", "audit", "recover", "reset"}  # the last three look at what cannot be opened: tests/recover
     assert {name.removesuffix(" --plan") for name in CALLS} | apart == set(catalogue.COMMANDS)
 
 
@@ -235,7 +235,7 @@ def test_a_long_text_from_standard_input(shell, monkeypatch, size, code):
 
 @pytest.mark.slow
 def test_an_import_that_is_interrupted_is_resumed_by_running_it_again(shell, tmp_path):
-    lines = ({"role": "user", "content": f"I like tea number {number}."} for number in range(30_000))
+    lines = ({"role": "user", "content": f"I like tea number {number}."} for number in range(12_000))
     (tmp_path / "chat.jsonl").write_text("\n".join(map(json.dumps, lines)))
     code = "import sys; from refold.cli import main; print('up', file=sys.stderr, flush=True); sys.exit(main())"
     argv = [sys.executable, "-c", code, "import", str(tmp_path / "chat.jsonl"), "--user", "ada", *shell.places, "--format", "json"]
@@ -248,7 +248,7 @@ def test_an_import_that_is_interrupted_is_resumed_by_running_it_again(shell, tmp
     assert (process.returncode, json.loads(out)["exit_class"]) == (catalogue.INTERRUPTED, "interrupted")
     report = shell.json("import", str(tmp_path / "chat.jsonl"), "--user", "ada").data
     assert report["already"] >= 1_000
-    assert report["added"] + report["already"] == 30_000
+    assert report["added"] + report["already"] == 12_000
     assert report["added"] > 0
 
 

@@ -50,6 +50,14 @@ GROUPS = (
         ),
     ),
     Group(
+        "trust",
+        (
+            Entry("audit", "trust", "look for what is interrupted, damaged or lost; write nothing"),
+            Entry("recover", "trust", "list interrupted changes; complete one, or roll it back"),
+            Entry("reset", "trust", "take a store away, with its vault and roots"),
+        ),
+    ),
+    Group(
         "run",
         (
             Entry("serve", "serve", "run the nightly fold on a schedule, with a local web page"),

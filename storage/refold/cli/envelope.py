@@ -20,7 +20,7 @@ class Finding:
     """One thing a command noticed: a warning beside its result, or the error that ended it."""
 
     code: str
-    severity: str  # "warning" or "error"
+    severity: str  # "error" or "warning"; in an audit "blocker", "incomplete", "warning" or "notice"
     message: str
     path: str | None = None
     entry_id: str | None = None
@@ -92,7 +92,7 @@ def say(command: str | None, outcome: Outcome, form: str, *, out: TextIO | None 
 
 def finding_lines(finding: Finding) -> list[str]:
     """Return a finding for a person: what, where, and what to run next."""
-    mark = "refold: " if finding.severity == "error" else "refold: warning: "
+    mark = "refold: " if finding.severity == "error" else f"refold: {finding.severity}: "
     where = " ".join(part for part in (finding.path, finding.entry_id and f"entry {finding.entry_id}") if part)
     details = ", ".join(f"{name} {value}" for name, value in finding.details.items())
     verb = "run" if (finding.remediation or "").startswith("refold ") else "try"

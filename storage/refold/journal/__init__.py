@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from refold.journal.engine import Transaction, Turn, commit, mutating
-from refold.journal.recovery import Direction, Inspection, Obstacle, inspect, recover
+from refold.journal.recovery import Cause, Direction, Inspection, Obstacle, StepSeen, inspect, recover
 from refold.journal.scan import Condition, Entry, entries, is_running, require_appendable, require_clear, require_nothing
 from refold.journal.steps import (
     ABSENT,
     AUTHORITIES,
     FOLDER,
+    JOURNAL,
+    LOCK,
     Change,
     Intent,
     Kind,
@@ -28,6 +30,9 @@ __all__ = [
     "ABSENT",
     "AUTHORITIES",
     "FOLDER",
+    "JOURNAL",
+    "LOCK",
+    "Cause",
     "Change",
     "Condition",
     "Direction",
@@ -40,6 +45,7 @@ __all__ = [
     "Place",
     "Places",
     "Step",
+    "StepSeen",
     "Target",
     "Transaction",
     "Turn",

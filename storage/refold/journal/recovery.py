@@ -32,10 +32,21 @@ class Direction(StrEnum):
     ROLL_BACK = "rollback"
 
 
+class Cause(StrEnum):
+    """What kind of reason stands against a direction."""
+
+    RULE = "rule"  # of how far it came, which way it took, and what is kept
+    KEPT = "kept"  # what was kept is missing or damaged
+    DRIFT = "drift"  # a target, or a folder of its own, is not what was recorded
+    STRANGE = "strange"  # something is in the transaction's folder
+    UNREADABLE = "unreadable"  # there is no journal that could be followed
+
+
 @dataclass(frozen=True, slots=True)
 class Obstacle:
     """Why a transaction cannot go in a direction."""
 
+    cause: Cause
     message: str
     path: Path | None = None
     step: int | None = None
@@ -66,13 +77,16 @@ def inspect(places: Places, transaction_id: str, *, open_store: OpenStore | None
     """Say what a transaction can still become. Changes nothing. Raises Usage where there is none of this id."""
     entry = _entry(places, transaction_id)
     if entry.condition is Condition.UNNAMED:
-        never = (Obstacle("it has no name yet, or none any more: there is nothing to complete"),)
+        never = (Obstacle(Cause.RULE, "it has no name yet, or none any more: there is nothing to complete"),)
         return Inspection(entry, (), {Direction.COMPLETE: never, Direction.ROLL_BACK: _strange(entry)})
     if entry.journal is None or entry.condition is Condition.FOREIGN:
-        against = (Obstacle(f"the transaction is {entry.condition}", entry.path),)
+        against = (Obstacle(Cause.UNREADABLE, f"the transaction is {entry.condition}", entry.path),)
         return Inspection(entry, (), dict.fromkeys(Direction, against))
     work = Work(places, entry.path, entry.journal)
-    seen, broken = _look(work, open_store)
+    try:
+        seen, broken = _look(work, open_store)
+    finally:
+        _close(work)
     return Inspection(entry, seen, {direction: (*_against(work, seen, direction), *broken, *_strange(entry)) for direction in Direction})
 
 
@@ -97,6 +111,8 @@ def recover(places: Places, transaction_id: str, direction: Direction, *, open_s
         except RefoldError as error:
             error.hint = f"refold recover --transaction-id {transaction_id}"
             raise
+        finally:
+            _close(work)
         return inspection
 
 
@@ -129,6 +145,12 @@ def carry_back(work: Work) -> None:
     carry.finish(work)
 
 
+def _close(work: Work) -> None:
+    if work.store is not None:
+        work.store.close()
+        work.store = None
+
+
 def _entry(places: Places, transaction_id: str) -> Entry:
     for entry in scan.entries(places):
         if entry.id == transaction_id:
@@ -143,7 +165,7 @@ def _look(work: Work, open_store: OpenStore | None) -> tuple[tuple[StepSeen, ...
         try:
             work.store = open_store() if open_store else None
         except RefoldError as error:
-            broken.append(Obstacle(f"the log cannot be opened: {error.message}", Path(error.path) if error.path else None))
+            broken.append(Obstacle(Cause.RULE, f"the log cannot be opened: {error.message}", Path(error.path) if error.path else None))
     seen = []
     for at, step in enumerate(work.journal.steps):
         if isinstance(step, RecordedChange):
@@ -170,13 +192,13 @@ def _artifacts(work: Work) -> list[Obstacle]:
         path = work.folder / record.artifacts(number)
         seen = files.look(path)
         if seen is None or seen.kind is not Kind.FILE or seen.size != size:
-            found.append(Obstacle("the bytes kept for its steps are not there, or not as many as were kept", path))
+            found.append(Obstacle(Cause.KEPT, "the bytes kept for its steps are not there, or not as many as were kept", path))
     for at, step in enumerate(staged if not found else ()):
         for copy, digest in step.copies:
             try:
                 work.artifact(copy, digest)
             except Drifted as error:
-                found.append(Obstacle(error.message, work.folder / record.artifacts(copy.file), at))
+                found.append(Obstacle(Cause.KEPT, error.message, work.folder / record.artifacts(copy.file), at))
     return found
 
 
@@ -189,7 +211,7 @@ def _folders(work: Work) -> list[Obstacle]:
         strange = set(files.names(path)) - known if seen is not None and seen.kind is Kind.FOLDER else ()
         if strange:
             count = len(strange)
-            found.append(Obstacle(f"the folder has gained {count} name{'s' if count > 1 else ''} that no step knows", path))
+            found.append(Obstacle(Cause.DRIFT, f"the folder has gained {count} name{'s' if count > 1 else ''} that no step knows", path))
     return found
 
 
@@ -198,11 +220,13 @@ def _temporary(work: Work, at: int, step: RecordedChange) -> list[Obstacle]:
     seen = files.look(path)
     if seen is None or seen.kind is Kind.FILE:
         return []
-    return [Obstacle(f"a {seen.kind} stands where a step writes first", path, at)]
+    return [Obstacle(Cause.DRIFT, f"a {seen.kind} stands where a step writes first", path, at)]
 
 
 def _strange(entry: Entry) -> tuple[Obstacle, ...]:
-    return tuple(Obstacle("something is in its folder that does not belong there", entry.path / name) for name in entry.strange)
+    return tuple(
+        Obstacle(Cause.STRANGE, "something is in its folder that does not belong there", entry.path / name) for name in entry.strange
+    )
 
 
 def _against(work: Work, seen: tuple[StepSeen, ...], direction: Direction) -> list[Obstacle]:
@@ -210,15 +234,15 @@ def _against(work: Work, seen: tuple[StepSeen, ...], direction: Direction) -> li
     journal, goes_back = work.journal, direction is Direction.ROLL_BACK
     if journal.phase.goes_back is not goes_back and journal.phase.has_direction:
         done = "ended" if journal.phase.is_final else "begun"
-        return [Obstacle(f"it has {done} to {'be completed' if goes_back else 'go back'}, and a direction is final")]
+        return [Obstacle(Cause.RULE, f"it has {done} to {'be completed' if goes_back else 'go back'}, and a direction is final")]
     found = [
-        Obstacle(f"a target is neither what was recorded before nor after: {one.how}", _path(work, one.step), at)
+        Obstacle(Cause.DRIFT, f"a target is neither what was recorded before nor after: {one.how}", _path(work, one.step), at)
         for at, one in enumerate(seen)
         if one.standing is Standing.DRIFTED
     ]
     begun = journal.staged if journal.phase.may_have_acted else 0
     found += [
-        Obstacle("a step that had not begun is done already", _path(work, one.step), at)
+        Obstacle(Cause.DRIFT, "a step that had not begun is done already", _path(work, one.step), at)
         for at, one in enumerate(seen[begun:], begun)
         if one.standing is Standing.AFTER
     ]
@@ -231,10 +255,10 @@ def _against_on(work: Work, seen: tuple[StepSeen, ...]) -> list[Obstacle]:
     journal = work.journal
     found = []
     if not journal.whole or journal.staged < len(journal.steps):
-        found.append(Obstacle("it stopped before all that it needs was recorded and kept"))
+        found.append(Obstacle(Cause.RULE, "it stopped before all that it needs was recorded and kept"))
     for at, one in enumerate(seen):
         if isinstance(one.step, RecordedCommit) and one.step.intent not in INTENTS:
-            found.append(Obstacle("this release does not know how to make its log commit", None, at))
+            found.append(Obstacle(Cause.RULE, "this release does not know how to make its log commit", None, at))
     return found
 
 
@@ -244,12 +268,12 @@ def _against_back(work: Work, seen: tuple[StepSeen, ...]) -> list[Obstacle]:
         if one.standing is Standing.AFTER:
             path = _path(work, one.step)
             if one.step.point_of_no_return:
-                found.append(Obstacle("it is past its point of no return", path, at))
+                found.append(Obstacle(Cause.RULE, "it is past its point of no return", path, at))
             elif isinstance(one.step, RecordedCommit):
                 if one.step.intent not in INTENTS or INTENTS[one.step.intent].undo is None:
-                    found.append(Obstacle("a commit that the log has cannot be taken back", None, at))
+                    found.append(Obstacle(Cause.RULE, "a commit that the log has cannot be taken back", None, at))
             elif not one.step.before.can_be_made:
-                found.append(Obstacle("no copy was kept of what a step removed", path, at))
+                found.append(Obstacle(Cause.RULE, "no copy was kept of what a step removed", path, at))
     return found
 
 
@@ -268,6 +292,6 @@ def _drifted(obstacles: tuple[Obstacle, ...], transaction_id: str | None = None)
     return Drifted(
         first.message + (f" (and {more} more)" if more else ""),
         path=first.path,
-        entry_id=transaction_id,
+        details={"transaction_id": transaction_id} if transaction_id else None,
         hint=f"refold recover --transaction-id {transaction_id}" if transaction_id else None,
     )

@@ -118,7 +118,7 @@ def blocked(entry: Entry) -> Blocked:
     return Blocked(
         f"a transaction{kind} is {entry.condition}; nothing is changed until it is completed or rolled back",
         path=entry.path,
-        entry_id=entry.id,
+        details={"transaction_id": entry.id},
         hint="refold recover",
     )
 

@@ -69,14 +69,14 @@ def live(folder: Path, *, origin: str, public_key: bytes) -> int:
         found = []
     epochs = sorted((int(name[6:]) for name in found if re.fullmatch(r"epoch-[0-9]{6}", name)), reverse=True)
     for epoch in epochs:
-        if _sealed(folder, epoch, origin=origin, public_key=public_key) is not None:
+        if sealed(folder, epoch, origin=origin, public_key=public_key) is not None:
             return epoch
     raise KeyMissing("the vault holds no sealed keyring", path=folder, hint="refold help keys")
 
 
 def load(folder: Path, epoch: int, *, origin: str, public_key: bytes, roots: Roots) -> Keyring:
     """Read the keyring of an epoch. Raises KeyMissing, Corrupt, UnsupportedVersion."""
-    listed = _sealed(folder, epoch, origin=origin, public_key=public_key)
+    listed = sealed(folder, epoch, origin=origin, public_key=public_key)
     if listed is None:
         raise KeyMissing(f"epoch {epoch} has no valid seal", path=folder / _name(epoch), hint="refold help keys")
     raw = {name: _file(folder / _name(epoch) / name, size, sha256) for name, size, sha256 in listed}
@@ -115,7 +115,7 @@ def _secrets(epoch: int, tables: dict[str, bytes], folder: Path) -> Secrets:
     )
 
 
-def _sealed(folder: Path, epoch: int, *, origin: str, public_key: bytes) -> list[tuple[str, int, str]] | None:
+def sealed(folder: Path, epoch: int, *, origin: str, public_key: bytes) -> list[tuple[str, int, str]] | None:
     """Return name, size and digest of the files of a sealed epoch; None where no valid seal is."""
     path = folder / _name(epoch) / "SEALED"
     try:

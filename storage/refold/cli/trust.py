@@ -1,0 +1,230 @@
+"""audit, recover, reset: the commands that look at a store, carry an interrupted change to its end, and take a store away."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from refold import disclaimers
+from refold.cli.command import FORMAT_VERSION, Command
+from refold.cli.envelope import Finding, Outcome, finding_lines
+from refold.cli.visible import plural, table, visible
+from refold.errors import Blocked, StoreMissing, Usage, VerificationIncomplete
+
+if TYPE_CHECKING:
+    from refold import journal
+    from refold.recover import reset
+    from refold.recover.audit import Audit
+    from refold.recover.findings import Finding as Found
+    from refold.store import Places
+
+AREAS = ("transactions", "keys", "state")
+
+
+def _places(given: Namespace) -> Places:
+    """Find the places of the store that the command line names, for an operator. Raises StoreMissing, NotAllowed."""
+    from refold import files, settings
+    from refold.store import places
+
+    if given.principal is not None:
+        settings.load().principal(given.principal).need_everything()
+    where = places(given.store, given.vault, given.root)
+    if files.look(where.store / "store.json") is None:
+        raise StoreMissing("there is no store here", path=where.store, hint="refold init")
+    return where
+
+
+def _configure_audit(command: ArgumentParser) -> None:
+    for area, what in zip(AREAS, ("interrupted changes", "vault and root", "the folded state"), strict=True):
+        command.add_argument(f"--{area}", action="store_true", help=f"look at {what}; without such a flag, at everything")
+    command.add_argument("--deep", action="store_true", help="also read whole what is otherwise only listed")
+
+
+def _audit(given: Namespace) -> Outcome:
+    from refold.recover.audit import Area, audit
+
+    done = audit(_places(given), [Area(area) for area in AREAS if getattr(given, area)], deep=given.deep)
+    return _audited(done)
+
+
+def _audited(done: Audit) -> Outcome:
+    from refold.recover.audit import AUDIT_SCHEMA_VERSION
+    from refold.recover.findings import Severity
+
+    found = [_finding(each) for each in done.findings]
+    counts = {severity.value: done.count(severity) for severity in Severity}
+    lines = [f"looked at {', '.join(done.areas)}: " + _counted(counts)]
+    data = {
+        "audit_schema_version": AUDIT_SCHEMA_VERSION,
+        "areas": [area.value for area in done.areas],
+        "counts": counts,
+        "text": "\n".join([*lines, *(line for each in found for line in finding_lines(each))]),
+    }
+    said = Outcome(data, lines, found, (disclaimers.AUDIT,), FORMAT_VERSION)
+    for severity, ends in ((Severity.BLOCKER, Blocked), (Severity.INCOMPLETE, VerificationIncomplete)):
+        if counts[severity]:
+            return replace(said, exit_code=ends.exit_code, exit_class=ends.exit_class)
+    return said
+
+
+def _counted(counts: dict[str, int]) -> str:
+    said = [plural(count, severity, severity if severity == "incomplete" else None) for severity, count in counts.items() if count]
+    return ", ".join(said) or "nothing found"
+
+
+def _finding(each: Found) -> Finding:
+    path = None if each.path is None else str(each.path)
+    which = {"transaction_id": each.transaction_id} if each.transaction_id else {}
+    details = which | dict(each.details)
+    return Finding(each.code.code, each.code.severity.value, each.code.title, path, None, each.remediation, details)
+
+
+def _configure_recover(command: ArgumentParser) -> None:
+    command.add_argument("--transaction-id", metavar="ID", help="look at one transaction, or act on it; its first letters are enough")
+    direction = command.add_mutually_exclusive_group()
+    direction.add_argument("--complete", action="store_true", help="carry it to its end")
+    direction.add_argument("--rollback", action="store_true", help="take back what it did")
+
+
+def _recover(given: Namespace) -> Outcome:
+    from refold import journal
+    from refold.store import open_store
+
+    places = _places(given)
+    if given.transaction_id is None:
+        if given.complete or given.rollback:
+            raise Usage("which transaction: --transaction-id names it", hint="refold recover")
+        return _listed(places)
+    chosen = _chosen(places, given.transaction_id)
+    if not (given.complete or given.rollback):
+        return _inspected(journal.inspect(places, chosen, open_store=lambda: open_store(places)))
+    direction = journal.Direction.COMPLETE if given.complete else journal.Direction.ROLL_BACK
+    was = journal.recover(places, chosen, direction, open_store=lambda: open_store(places))
+    done = "completed" if given.complete else "rolled back"
+    data = {"transaction": {"transaction_id": was.entry.id, "kind": _kind(was.entry), "outcome": done}}
+    return Outcome(data, [f"transaction {was.entry.id} is {done}"], format_version=FORMAT_VERSION)
+
+
+def _chosen(places: Places, given: str) -> str:
+    """Return the id that begins with what was given. Raises Usage."""
+    from refold import journal
+
+    found = [entry.id for entry in journal.entries(places) if entry.id.startswith(given)]
+    if len(found) != 1 and given not in found:
+        raise Usage("no transaction, or more than one, has an id that begins like this", hint="refold recover")
+    return given if given in found else found[0]
+
+
+def _kind(entry: journal.Entry) -> str | None:
+    return entry.journal.kind if entry.journal else None
+
+
+def _listed(places: Places) -> Outcome:
+    from refold import journal
+
+    at_work = journal.is_running(places)
+    found = [
+        {
+            "transaction_id": entry.id,
+            "kind": _kind(entry),
+            "phase": entry.journal.phase.value if entry.journal else None,
+            "condition": "at work" if at_work and entry.condition == "unfinished" else entry.condition.value,
+        }
+        for entry in journal.entries(places)
+    ]
+    rows = [tuple(visible(str(value or "-")) for value in each.values()) for each in found]
+    lines = table(rows, head=("id", "kind", "phase", "condition")) if rows else ["nothing is unfinished"]
+    return Outcome({"transactions": found}, lines, disclaimers=(disclaimers.TRANSACTION,), format_version=FORMAT_VERSION)
+
+
+def _inspected(seen: journal.Inspection) -> Outcome:
+    from refold.journal import Direction
+
+    entry = seen.entry
+    ways = {
+        direction.value: {
+            "safe": seen.is_safe(direction),
+            "obstacles": [{"message": each.message, "path": each.path and str(each.path)} for each in seen.against[direction]],
+        }
+        for direction in Direction
+    }
+    data = {
+        "transaction_id": entry.id,
+        "kind": _kind(entry),
+        "phase": entry.journal.phase.value if entry.journal else None,
+        "condition": entry.condition.value,
+        "steps": [_step(at, each) for at, each in enumerate(seen.steps)],
+        **ways,
+    }
+    lines = [f"transaction {visible(entry.id)}: {entry.condition}", *_steps(seen), *_ways(seen)]
+    return Outcome({"transaction": data}, lines, disclaimers=(disclaimers.TRANSACTION,), format_version=FORMAT_VERSION)
+
+
+def _step(at: int, each: journal.StepSeen) -> dict[str, object]:
+    target = getattr(each.step, "target", None)
+    return {
+        "step": at,
+        "place": target.place.value if target else "log",
+        "path": target.path if target else None,
+        "standing": each.standing.value,
+        "found": each.how or None,
+    }
+
+
+def _steps(seen: journal.Inspection) -> list[str]:
+    rows = [(str(at), str(getattr(each.step, "target", "a commit to the log")), each.standing.value) for at, each in enumerate(seen.steps)]
+    return table(rows, head=("step", "target", "stands as"), indent="  ") if rows else []
+
+
+def _ways(seen: journal.Inspection) -> Iterator[str]:
+    from refold.journal import Direction
+
+    for direction in Direction:
+        yield f"--{direction.value}: " + ("safe" if seen.is_safe(direction) else "not safe")
+        yield from (visible(f"    {each.message}" + (f": {each.path}" if each.path else "")) for each in seen.against[direction])
+
+
+def _configure_reset(command: ArgumentParser) -> None:
+    command.add_argument(
+        "--confirm",
+        metavar="ORIGIN-PREFIX",
+        help="take the store, its vault and its roots away; the first letters of the origin confirm it",
+    )
+
+
+def _reset(given: Namespace) -> Outcome:
+    from refold.recover import reset
+
+    places = _places(given)
+    if given.confirm is None:
+        return _surveyed(places, reset.survey(places), done=False)
+    return _surveyed(places, reset.reset(places, confirm=given.confirm), done=True)
+
+
+def _surveyed(places: Places, found: reset.Survey, *, done: bool) -> Outcome:
+    from refold.journal import Place
+
+    rows = [(place.value, plural(found.count(place), "file"), str(place.of(places))) for place in Place]
+    data = {
+        "origin": places.origin,
+        "done": done,
+        "places": {place.value: {"path": str(place.of(places)), "files": found.count(place)} for place in Place},
+        "bytes": found.size,
+        "unexpected": [str(path) for path in found.unexpected],
+    }
+    verb = "removed" if done else "would remove"
+    lines = [f"{verb} the store of origin {places.origin}, for good: {found.size:,} bytes", *table(rows, indent="  ")]
+    if found.unexpected:
+        lines += ["", "it would stop, because Refold did not make:", *(visible(f"  {path}") for path in found.unexpected)]
+    elif not done:
+        lines += ["", f"to do it: refold reset --confirm {places.origin[:8]}"]
+    return Outcome(data, lines, disclaimers=(disclaimers.ERASURE,), format_version=FORMAT_VERSION)
+
+
+RUNS = {
+    "audit": Command(_configure_audit, _audit),
+    "recover": Command(_configure_recover, _recover),
+    "reset": Command(_configure_reset, _reset),
+}

@@ -1,0 +1,97 @@
+"""Findings: what an audit can find. A code never changes its meaning; the table of all of them is in this folder's README."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+
+class Severity(StrEnum):
+    """What a finding means for whoever runs an audit."""
+
+    BLOCKER = "blocker"  # a person must act; the audit fails
+    INCOMPLETE = "incomplete"  # something could not be read, so nothing is claimed of it; the audit does not pass
+    WARNING = "warning"  # nothing is lost, but it should not stay so
+    NOTICE = "notice"  # harmless, and it goes away by itself
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """One line of the table. `remediation` is a command, in which words in capitals stand for what the finding names."""
+
+    code: str
+    severity: Severity
+    title: str
+    remediation: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was found."""
+
+    code: Code
+    path: Path | None = None
+    transaction_id: str | None = None
+    details: Mapping[str, int | str] = field(default_factory=dict)
+
+    @property
+    def remediation(self) -> str:
+        """Return the command to run next."""
+        return self.code.remediation.replace("ID", self.transaction_id or "ID").replace("PATH", str(self.path or "PATH"))
+
+
+B, I, W, N = Severity.BLOCKER, Severity.INCOMPLETE, Severity.WARNING, Severity.NOTICE  # noqa: E741
+LIST = "refold recover"
+INSPECT = "refold recover --transaction-id ID"
+KEYS = "refold help keys"
+DAMAGE = "refold help damage"
+
+UNFINISHED = Code("RF-TRANSACTION-001", B, "a transaction is unfinished", INSPECT)
+MALFORMED = Code("RF-TRANSACTION-002", B, "a journal is malformed", INSPECT)
+UNSUPPORTED = Code("RF-TRANSACTION-003", B, "a journal has a format version that this release does not know", INSPECT)
+ORPHANED = Code("RF-TRANSACTION-004", B, "the artifacts of a transaction lie without its journal", INSPECT)
+UNSAFE = Code("RF-TRANSACTION-005", B, "a symbolic link, or no folder, stands where a transaction should be", LIST)
+FOREIGN = Code("RF-TRANSACTION-006", B, "a journal is not this store's, not under its own name, or not in its own folder", INSPECT)
+KEPT = Code("RF-TRANSACTION-007", B, "what an unfinished transaction kept is missing, or not what was kept", INSPECT)
+DRIFTED = Code("RF-TRANSACTION-008", B, "a target of an unfinished transaction is not as it was recorded", INSPECT)
+STRANGE = Code("RF-TRANSACTION-009", B, "something is in the folder of a transaction that does not belong there", INSPECT)
+OUTLIVED = Code("RF-TRANSACTION-010", B, "a target has changed since a transaction ended: its record cannot be cleared away", INSPECT)
+ENDED = Code("RF-TRANSACTION-011", W, "the record of a transaction that has ended was not cleared away: the next change does it", LIST)
+UNNAMED = Code("RF-TRANSACTION-012", N, "the folder of a transaction that never began, or is over: the next change clears it away", LIST)
+RUNNING = Code("RF-TRANSACTION-013", N, "a transaction is at work in another process", LIST)
+
+VAULT_MISSING = Code("RF-KEYS-001", B, "the vault of this store is not there, or not whole", KEYS)
+PIN_DAMAGED = Code("RF-KEYS-002", B, "the pinned public key of the log is damaged", KEYS)
+VAULT_FOREIGN = Code("RF-KEYS-003", B, "the vault belongs to another store", KEYS)
+SIGNING_MISSING = Code("RF-KEYS-004", B, "the signing key is missing or damaged", KEYS)
+SIGNING_OTHER = Code("RF-KEYS-005", B, "the signing key is not the one whose public key is pinned", KEYS)
+NEVER_SEALED = Code("RF-KEYS-006", B, "no epoch of the keyring has a valid seal", KEYS)
+SEAL_INVALID = Code("RF-KEYS-007", B, "the seal of an epoch of the keyring is not valid", KEYS)
+KEYRING_DAMAGED = Code("RF-KEYS-008", B, "a file of the keyring is missing, or not what was sealed", KEYS)
+ROOT_MISSING = Code("RF-KEYS-009", B, "the root of the live epoch is missing or damaged", KEYS)
+ROOT_OTHER = Code("RF-KEYS-010", B, "the root is not the one that wrapped the keyring", KEYS)
+KEYS_UNSUPPORTED = Code("RF-KEYS-011", B, "vault or keyring have a format version that this release does not know", "refold --version")
+EPOCH_BEHIND = Code("RF-KEYS-012", B, "the newest keyring is of an older epoch than the log", KEYS)
+KEYS_UNSAFE = Code("RF-KEYS-013", B, "a symbolic link, or no file, stands where a key should be", KEYS)
+OPEN_TO_OTHERS = Code("RF-KEYS-014", W, "others than its owner may read or change what only its owner should", "chmod go-rwx PATH")
+UNSEALED_FILE = Code("RF-KEYS-015", W, "a file lies in an epoch of the keyring that nobody sealed", KEYS)
+ROOT_OUTLIVED = Code("RF-KEYS-016", W, "the root of an epoch that is over is still there", KEYS)
+NEVER_LIVE = Code("RF-KEYS-017", N, "an epoch of the keyring was prepared and never sealed", KEYS)
+
+CURRENT_DAMAGED = Code("RF-STATE-001", B, "CURRENT is damaged: the next fold starts anew", "refold fold")
+MANIFEST_DAMAGED = Code("RF-STATE-002", B, "the manifest of the state is missing or damaged: the next fold starts anew", "refold fold")
+RUN_DAMAGED = Code("RF-STATE-003", B, "a run of the state is missing, or not what was written", "refold fold --full")
+AHEAD = Code("RF-STATE-004", B, "the state is newer than the log: the log has lost its end", DAMAGE)
+OTHER_HISTORY = Code("RF-STATE-005", B, "the state was folded from another history than this log's", DAMAGE)
+STATE_UNSUPPORTED = Code("RF-STATE-006", B, "the state has a format version that this release does not know", "refold --version")
+STATE_UNSAFE = Code("RF-STATE-007", B, "a symbolic link, or no file, stands where a file of the state should be", DAMAGE)
+LOG_DAMAGED = Code("RF-STATE-008", B, "the log that the state was folded from cannot be read", DAMAGE)
+NOT_JUDGED = Code("RF-STATE-009", I, "the state is not judged, because its keys cannot be had", "refold audit --keys")
+STATE_DARK = Code("RF-STATE-010", W, "the state belongs to an epoch that is over: the next fold starts anew", "refold fold")
+DEBRIS = Code("RF-STATE-011", N, "files lie in the state that nothing names: a fold sweeps those of its own after a day", "refold fold")
+
+UNREADABLE = Code("RF-VERIFY-001", I, "something could not be read, so nothing is claimed of it", "refold audit")
+
+CODES = tuple(value for value in list(globals().values()) if isinstance(value, Code))

@@ -1,0 +1,186 @@
+"""Every code of the table can be made to appear, by what it stands for, and every audit leaves the store as it was."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from refold import files, journal
+from refold.cli import main
+from refold.cli.catalogue import COMMANDS
+from refold.cli.topics import TOPICS
+from refold.errors import RefoldError, VerificationIncomplete
+from refold.memory import Memory
+from refold.recover import findings
+from refold.recover.audit import Area, audit
+from refold.recover.findings import CODES, Code, Severity
+from refold.store import Places, open_store
+from tests.journal import SAMPLE, on, tree
+from tests.recover import spoils
+from tests.recover.spoils import CASES, ahead, current_damaged, open_to_others, run_of, unfinished
+
+README = Path(findings.__file__).with_name("README.md")
+
+ELSEWHERE = {findings.RUNNING, findings.UNREADABLE}  # a process at work, a disk that refuses: tests of their own
+
+
+def test_every_code_has_a_case():
+    assert set(CASES) | ELSEWHERE == set(CODES)
+    assert len({code.code for code in CODES}) == len(CODES)
+
+
+@pytest.mark.parametrize(("code", "spoil"), [(code, each) for code, several in CASES.items() for each in several], ids=str)
+def test_a_code_appears_for_what_it_stands_for_and_the_audit_writes_nothing(code: Code, spoil: Callable[[Places], None], places: Places):
+    assert not audit(places).findings
+    spoil(places)
+    was = tree(places.store.parent)
+    found = audit(places)
+    assert code in {finding.code for finding in found.findings}
+    assert tree(places.store.parent) == was
+
+
+@pytest.mark.parametrize(("code", "spoil"), [(code, several[0]) for code, several in CASES.items()], ids=str)
+def test_the_command_says_it_and_its_exit_code_says_how_bad_it_is(code: Code, spoil: Callable[[Places], None], places: Places, run):
+    spoil(places)
+    was = tree(places.store.parent)
+    said = run("audit")
+    assert code.code in said.codes
+    severities = {finding["severity"] for finding in said.envelope["findings"]}
+    assert said.code == (10 if "blocker" in severities else 17 if "incomplete" in severities else 0)
+    assert said.envelope["status"] == ("PASS" if said.code == 0 else "FAIL")
+    assert said.data["audit_schema_version"] == 1
+    assert sum(said.data["counts"].values()) == len(said.codes)
+    assert tree(places.store.parent) == was
+
+
+def test_a_healthy_store_passes(run):
+    said = run("audit")
+    assert (said.code, said.codes, said.data["areas"]) == (0, [], ["transactions", "keys", "state"])
+    assert said.data["text"] == "looked at transactions, keys, state: nothing found"
+
+
+@pytest.mark.parametrize("area", list(Area))
+def test_an_area_can_be_looked_at_by_itself(area: Area, places: Places, run):
+    unfinished(places)
+    open_to_others(places)
+    current_damaged(places)
+    said = run("audit", f"--{area}")
+    assert said.data["areas"] == [area]
+    assert said.codes
+    assert {code.split("-")[1].lower().removesuffix("s") for code in said.codes} == {area.value.removesuffix("s")}
+
+
+def test_the_text_of_the_envelope_is_what_a_person_is_told(places: Places, run, capsys: pytest.CaptureFixture[str]):
+    unfinished(places)
+    said = run("audit")
+    where = ["--store", str(places.store), "--vault", str(places.vault), "--root", str(places.root)]
+    assert main(["audit", *where]) == 10
+    printed = capsys.readouterr()
+    assert said.data["text"] == (printed.out + printed.err).rstrip("\n")
+    assert "refold: blocker: a transaction is unfinished" in printed.err
+
+
+def test_a_transaction_at_work_is_no_blocker(places: Places):
+    begin, go = os.pipe(), os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        with journal.mutating(places) as turn:
+            turn.begin(SAMPLE).carry_out([journal.write(on("store", "receipts/one"), b"")], last=False)
+            os.write(begin[1], b"x")
+            os.read(go[0], 1)
+        os._exit(0)
+    os.read(begin[0], 1)
+    found = audit(places, [Area.TRANSACTIONS]).findings
+    os.write(go[1], b"x")
+    os.waitpid(pid, 0)
+    assert [finding.code for finding in found] == [findings.RUNNING]
+    assert [finding.code for finding in audit(places, [Area.TRANSACTIONS]).findings] == [findings.UNFINISHED]
+
+
+@pytest.mark.parametrize("name", ["CURRENT", "artifacts", "000001.key"])
+def test_r5_what_cannot_be_read_is_incomplete_and_not_called_damaged(name: str, places: Places, run, monkeypatch: pytest.MonkeyPatch):
+    unfinished(places)
+    real = files.read
+
+    def read(path: Path) -> bytes:
+        if path.name == name:
+            raise VerificationIncomplete("a file could not be read (EIO)", path=path)
+        return real(path)
+
+    monkeypatch.setattr(files, "read", read)
+    said = run("audit", "--keys", "--state") if name != "artifacts" else run("audit")
+    assert findings.UNREADABLE.code in said.codes
+    assert said.code == (17 if name != "artifacts" else said.code)
+    assert not {findings.CURRENT_DAMAGED.code, findings.SIGNING_MISSING.code, findings.KEPT.code} & set(said.codes)
+
+
+def test_r6_a_state_newer_than_its_log_is_found_and_not_served(places: Places, run):
+    ahead(places)
+    said = run("audit", "--state")
+    assert (said.code, said.codes) == (10, [findings.AHEAD.code])
+    with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+        assert memory.status().absent
+        assert memory.facts(user_id="ada") == []
+
+
+@pytest.mark.parametrize("spoil", [current_damaged, spoils.manifest_damaged, spoils.manifest_missing, spoils.run_cut])
+def test_r9_what_is_damaged_makes_no_orphans_and_is_folded_again(spoil: Callable[[Places], None], places: Places, run):
+    with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+        expected = [(fact.relation, fact.value) for fact in memory.facts(user_id="ada")]
+    spoil(places)
+    was = set(places.store.rglob("*"))
+    assert findings.DEBRIS.code not in run("audit").codes or spoil is spoils.run_cut
+    run("status")
+    run("search", "Munich", "--user", "ada")
+    assert set(places.store.rglob("*")) == was
+    assert run("fold").code == 0
+    with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+        assert [(fact.relation, fact.value) for fact in memory.facts(user_id="ada")] == expected
+    assert run("audit").code == 0
+
+
+@pytest.mark.parametrize("flip", range(5))
+def test_a_flipped_bit_in_a_run_is_found_where_it_is_read_whole(flip: int, places: Places, run):
+    path = run_of(places)
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) * flip // 5 + 10] ^= 4
+    path.write_bytes(raw)
+    assert run("audit", "--deep").codes == [findings.RUN_DAMAGED.code]
+
+
+@pytest.mark.parametrize("spoil", [each for several in CASES.values() for each in several], ids=lambda spoil: spoil.__name__)
+def test_r16_looking_at_a_damaged_store_changes_no_byte_and_no_time(spoil: Callable[[Places], None], places: Places, run):
+    spoil(places)
+    was = tree(places.store.parent)
+    for area in Area:
+        run("audit", f"--{area}", "--deep")
+    run("recover")
+    for entry in journal.entries(places):
+        run("recover", "--transaction-id", entry.id)
+    run("reset")
+    with suppress(RefoldError):
+        open_store(places).close()
+    assert tree(places.store.parent) == was
+
+
+def test_a_remediation_is_a_command_that_exists():
+    for code in CODES:
+        words = code.remediation.split()
+        assert words[0] in ("refold", "chmod"), code
+        if words[0] == "refold" and words[1] != "--version":
+            assert words[1] in COMMANDS, code
+        if words[:2] == ["refold", "help"]:
+            assert words[2] in TOPICS, code
+        if words[0] == "refold" and words[1] in ("audit", "recover") and words[2:]:
+            assert words[2] in ("--keys", "--transaction-id"), code
+
+
+def test_the_table_in_the_documentation_is_the_table():
+    rows = re.findall(r"^\| (RF-[A-Z]+-\d+) \| (\w+) \| (.+?) \| `(.+?)` \|$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    assert rows == [(code.code, code.severity.value, code.title, code.remediation) for code in CODES]
+    assert {severity.value for severity in Severity} == {row[1] for row in rows}
