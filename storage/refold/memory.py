@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from refold import ingest, settings, times
 from refold import store as stores
-from refold.errors import NotAllowed, Usage
-from refold.model import AliasKind, Draft, Event, Fact, Hit, Role, Scope, Source, SubjectId, View
+from refold.errors import Usage
+from refold.model import AliasKind, Draft, Event, Role, Scope, Source, SubjectId, View
+from refold.reading import Fact, Hit
 from refold.settings import Principal
 from refold.state.generation import State, reading
 from refold.store import Places, Store, places
@@ -333,9 +334,8 @@ class Memory:
 
     def _operator_only(self) -> None:
         """Refuse a principal that is limited: what follows sees everything. Nobody named is whoever holds the keys."""
-        who = self._principal
-        if who is not None and (who.labels is not None or who.users is not None):
-            raise NotAllowed("this needs a principal who may see everything", hint="refold help principals")
+        if self._principal is not None:
+            self._principal.need_everything()
 
 
 def _moment(when: str | int | None, what: str) -> int | None:
