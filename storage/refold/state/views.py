@@ -64,6 +64,7 @@ def ask(query: str, *, sources: Mapping[str, Source], log: Log, memory_max: str 
             statements = database.extract_statements(query)
             if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
                 raise Usage("one statement that only reads was expected: SELECT, FROM, VALUES, WITH, DESCRIBE or SHOW", hint=HINT)
+            database.execute(f"EXPLAIN {query}")  # names the line of a fault, which `sql` does not
             return database.sql(query).to_arrow_table()
         except duckdb.Error as error:
             if failed:
