@@ -1,7 +1,7 @@
 """The corpus: what search keeps in memory of every event, folded or not. Numbers only; texts stay in the log.
 
-The folded part is read once per generation. The tail grows with the log: only what is new is taken in, and only its sessions are laid
-out anew, so that what was just said is found at once and the next query pays for it alone.
+The folded part is read once per generation. The tail grows with the log: only what is new is taken in, and only its sessions are put
+in order anew, so that what was just said is found at once and the next query pays for it alone.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import pyarrow as pa
 from refold.model import Event
 from refold.state.cues import Cue
 from refold.state.generation import State
-from refold.state.places import Layout, laid_out, moved, ordered
+from refold.state.places import by_first_event, ordered
 from refold.state.recipe import Recipe
 from refold.state.rows import Rows
 from refold.state.segments import RATIO, newest_to_merge
@@ -113,8 +113,10 @@ class Corpus:
         self.folded = self._columns(state.table("events", COLUMNS))
         self._grown = Growing(self.folded)
         self.tail: list[Event] = []
-        self.layout = self.folded_layout = self._lay_out()
-        self.moved = np.empty(0, np.int64)  # all events of the sessions that the tail has events of: laid out anew
+        by_session = ordered(self.folded.session, self.folded.place, self.parts)
+        self._by_session, self._sessions = by_session, self.folded.session[by_session]
+        self.order = by_first_event(by_session, self._sessions)  # of what is folded
+        self.moved = np.empty(0, np.int64)  # all events of the sessions that the tail has events of, in order
         self._rows = Rows(state.tags, recipe)
         self._chunks: list[pa.Table] = []
 
@@ -128,7 +130,7 @@ class Corpus:
         known = len(self.tail)
         if known > len(tail) or any(mine.seq != theirs.seq for mine, theirs in zip(self.tail[-1:], tail[known - 1 : known], strict=False)):
             self.tail, self._chunks, known = [], [], 0
-            self._grown, self.layout, self.moved = Growing(self.folded), self.folded_layout, self.moved[:0]
+            self._grown, self.moved = Growing(self.folded), self.moved[:0]
         if known == len(tail):
             return
         new = tail[known:]
@@ -138,7 +140,7 @@ class Corpus:
         self._keep(taken["postings"], {event.seq: at for at, event in enumerate(new, known)})
         self.labels.add(taken["labels"])
         self._grown.add(self._columns(taken["events"]))
-        self.layout = self._with_tail()
+        self.moved = self._sessions_of_tail()
 
     def tail_hits(self, term: int) -> Hits:
         """Return the occurrences of a term in the tail."""
@@ -167,22 +169,14 @@ class Corpus:
             speaker=speaker,
         )
 
-    def _lay_out(self) -> Layout:
-        order = ordered(self.folded.session, self.folded.place, self.parts)
-        self._sessions = self.folded.session[order]  # in order: where a session stands is found by binary search
-        self._order = order
-        return laid_out(order, self._sessions, len(self.folded))
-
-    def _with_tail(self) -> Layout:
-        """Lay out anew the sessions that the tail has events of."""
+    def _sessions_of_tail(self) -> np.ndarray:
+        """Return all events of the sessions that the tail has events of, in order."""
         new = np.arange(len(self.folded), len(self.columns))
         sessions = np.unique(self.columns.session[new])
         first, after = np.searchsorted(self._sessions, sessions), np.searchsorted(self._sessions, sessions, side="right")
-        old = [self._order[start:end] for start, end in zip(first, after, strict=True) if start < end]
+        old = [self._by_session[start:end] for start, end in zip(first, after, strict=True) if start < end]
         members = np.concatenate([*old, new])
-        order = members[ordered(self.columns.session[members], self.columns.place[members], lambda at: self.parts(members[at]))]
-        self.moved = order
-        return moved(self.folded_layout, order, self.columns.session[order], len(self.columns))
+        return members[ordered(self.columns.session[members], self.columns.place[members], lambda at: self.parts(members[at]))]
 
     def _keep(self, postings: pa.Table, event_of: dict[int, int]) -> None:
         """Keep the postings of the tail as a few sorted chunks."""

@@ -50,12 +50,26 @@ def ordered(sessions: np.ndarray, places: np.ndarray, parts: Parts) -> np.ndarra
     return order
 
 
+def by_first_event(order: np.ndarray, sessions: np.ndarray) -> np.ndarray:
+    """Return events that stand in order by session with the sessions in the order of their first events.
+
+    Postings come by sequence number, so their places then rise too, and memory is read in the order in which it lies.
+    """
+    if not len(order):
+        return order
+    starts = np.flatnonzero(np.concatenate([[True], sessions[1:] != sessions[:-1]]))
+    lengths = np.diff(np.append(starts, len(order)))
+    ranked = np.argsort(np.minimum.reduceat(order, starts))
+    ends = np.cumsum(lengths[ranked])
+    return order[np.arange(len(order)) + np.repeat(starts[ranked] - (ends - lengths[ranked]), lengths[ranked])]
+
+
 def laid_out(order: np.ndarray, sessions: np.ndarray, events: int) -> Layout:
     """Return the layout of events in order. `sessions` holds the session of each of them, in that order."""
     new = np.ones(len(order), np.int32)
     new[1:] = sessions[1:] != sessions[:-1]
     at = np.arange(len(order), dtype=np.int32) + GAP * np.cumsum(new, dtype=np.int32)
-    event_at = np.full(int(at[-1]) + 1 + GAP if len(at) else GAP, NOBODY, np.int32)
+    event_at = np.full(int(at[-1]) + 1 + GAP if len(at) else 2 * GAP, NOBODY, np.int32)
     event_at[at] = order
     place_of = np.full(events, NOBODY, np.int32)
     place_of[order] = at
@@ -65,7 +79,7 @@ def laid_out(order: np.ndarray, sessions: np.ndarray, events: int) -> Layout:
 def moved(base: Layout, order: np.ndarray, sessions: np.ndarray, events: int) -> Layout:
     """Return a layout in which the sessions of some events, old and new, are laid out anew behind the others.
 
-    `order` must hold all events of those sessions; their old places stay empty.
+    `order` must hold all events of those sessions that have a place; their old places stay empty.
     """
     added = laid_out(order, sessions, events)
     event_at = np.concatenate([base.event_at, added.event_at])

@@ -26,7 +26,7 @@ from refold.state.generation import State
 from refold.state.recipe import UNIT, Cues, Recipe, fixed, shipped
 from refold.state.runs import Run
 from refold.state.score import Matched
-from refold.state.seen import Seen, see, see_folded, see_more
+from refold.state.seen import Seen, see_folded, see_more
 from refold.state.terms import Terms
 from refold.state.words import Stems, words_of
 from refold.times import DAY
@@ -157,11 +157,12 @@ class Searcher:
         asked = self._asked(query, seen)
         matched, unknown = self._matched(asked, seen)
         total = score.sums(matched, self.recipe.query, seen.layout.size) if matched else np.zeros(seen.layout.size, np.int64)
-        total *= seen.visible  # the empty places between sessions were reached as well
-        at = score.best(total, lambda places: self._corpus.columns.seq[seen.layout.event_at[places]], self.recipe.query.candidates)
+        occupied = seen.layout.event_at != NOBODY  # the empty places between sessions were reached as well
+        seqs = self._corpus.columns.seq
+        at = score.best(total, occupied, lambda places: seqs[seen.layout.event_at[places]], self.recipe.query.candidates)
         scored = self._scored(at, total[at], matched, asked, seen)
         left_out = {
-            "matched": int(np.count_nonzero(total)),
+            "matched": int(np.count_nonzero(occupied & (total > 0))),
             "stop_words": asked.stop_words,
             "unknown_words": unknown,
             "later": seen.later,
@@ -171,13 +172,9 @@ class Searcher:
 
     def _seen(self, view: View) -> Seen:
         """Return what a view may see, remembered until the tail grows; what it sees of the folded part is remembered longer."""
-        size = len(self._corpus.columns)
-        if self._corpus.tail and view.as_of_seq is None and view.as_of_time is None:
-            return self._remembered((view, size), lambda: see_more(self._corpus, view, self._seen_folded(view)))
-        return self._remembered((view, size), lambda: see(self._corpus, view))
-
-    def _seen_folded(self, view: View) -> Seen:
-        return self._remembered((view, len(self._corpus.folded)), lambda: see_folded(self._corpus, view))
+        folded = self._remembered((view, 0), lambda: see_folded(self._corpus, view))
+        tail = len(self._corpus.tail)
+        return self._remembered((view, tail), lambda: see_more(self._corpus, view, folded)) if tail else folded
 
     def _remembered(self, key: tuple[View, int], look: Callable[[], Seen]) -> Seen:
         seen = self._views.pop(key, None)
