@@ -115,7 +115,7 @@ class Fold:
         counts: Counter[str] = Counter()
         log = self.store.log
         for events, subjects in log.entries(first, end, tally=tally):
-            asserting = [(event, log.fact_key(event)) for event in events if event.role.asserts]
+            asserting = [(event, log.fact_key(event)) for event in events if event.asserts]
             folded = fold_batch(asserting, self._relations)
             self._builder.add(events, folded, subjects=subjects)
             counts.update(

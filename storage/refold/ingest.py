@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from refold import canonical, journal
+from refold import canonical, journal, times
 from refold.errors import SubjectErased, Usage
 from refold.keys.keyring import Keyring
 from refold.keys.subjects import alias_tag, content_tag, key_tag
@@ -20,7 +20,7 @@ __all__ = ["Added", "Index", "add", "check", "subject_add", "subjects"]
 
 TEXT_BYTES_MAX = 16 << 20
 ALIAS_CHARACTERS_MAX = 1_000
-AHEAD_MAX = 24 * 3600 * 1_000_000  # µs that said_at may lie after recorded_at
+AHEAD_MAX = times.DAY  # that said_at may lie after recorded_at
 Clock = Callable[[], int]
 Random = Callable[[int], bytes]
 
@@ -125,8 +125,8 @@ def _line(draft: Draft, *, recorded_at: int) -> _Line:
         raise Usage("the text is empty")
     if size > TEXT_BYTES_MAX:
         raise Usage(f"the text has {size} bytes; at most {TEXT_BYTES_MAX} are possible", hint="import it as a document, in parts")
-    if draft.said_at is not None and not 0 <= draft.said_at <= recorded_at + AHEAD_MAX:
-        raise Usage("the time it was said is before 1970 or more than a day ahead of now")
+    if draft.said_at is not None and not times.FIRST <= draft.said_at <= recorded_at + AHEAD_MAX:
+        raise Usage("the time it was said is before the year 1 or more than a day ahead of now")
     author = draft.author if draft.role.asserts else None
     speaker = author if draft.author is not None else scope.user if draft.role is Role.USER else None
     aliases = {_name(alias): alias for alias in (author, scope.user, *draft.subjects) if alias is not None}
@@ -210,7 +210,10 @@ class _Batch:
         drafts = [line.draft for line in self._lines]
         tags = [(key_tag(keyring, draft.key), at) for at, draft in enumerate(drafts) if draft.key is not None]
         if of_content:
-            tags += [(content_tag(keyring, self._source(at), draft.role, draft.author, draft.text), at) for at, draft in enumerate(drafts)]
+            tags += [
+                (content_tag(keyring, self._source(at), draft.scope, draft.role, draft.author, draft.text), at)
+                for at, draft in enumerate(drafts)
+            ]
         return tags
 
     def _resolve(self, fresh: Sequence[int], known: Known, keyring: Keyring) -> tuple[dict[str, SubjectId], dict[str, Sealable]]:

@@ -165,6 +165,11 @@ class Event:
     epoch: int = 1  # of the keys that sealed it
 
     @property
+    def asserts(self) -> bool:
+        """Whether facts are extracted from it. What somebody said anew, on another branch of a chat, was taken back."""
+        return self.role.asserts and self.metadata.get("branch") != "abandoned"
+
+    @property
     def speaker_name(self) -> str:
         """The alias by which the speaker is shown; the document where nobody speaks."""
         return self.author or (self.scope.user if self.role is Role.USER else None) or self.source.document

@@ -10,6 +10,7 @@ from refold.errors import Usage
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 DAY = 86_400_000_000  # µs
+FIRST = (datetime(1, 1, 1, tzinfo=UTC) - EPOCH) // MICROSECOND  # the first time that can be written: letters are older than 1970
 
 
 def parse(text: str, *, what: str = "a time") -> int:

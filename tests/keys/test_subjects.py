@@ -10,7 +10,7 @@ import pytest
 
 from refold.keys.keyring import Keyring, Secrets
 from refold.keys.subjects import alias_tag, content_tag, key_tag
-from refold.model import Role, Source
+from refold.model import Role, Scope, Source
 
 
 @pytest.fixture
@@ -35,24 +35,26 @@ def test_tags_of_another_epoch_are_others(keyring: Keyring):
 
 
 def test_every_field_of_a_record_changes_its_tag(keyring: Keyring):
-    base = (Source("chat", "7", "1"), Role.USER, "ada", "hello")
+    base = (Source("chat", "7", "1"), Scope("ada"), Role.USER, "ada", "hello")
     changed = [
-        (Source("mail", "7", "1"), Role.USER, "ada", "hello"),
-        (Source("chat", "8", "1"), Role.USER, "ada", "hello"),
-        (Source("chat", "7", "2"), Role.USER, "ada", "hello"),
-        (Source("chat", "7", "1"), Role.ASSISTANT, "ada", "hello"),
-        (Source("chat", "7", "1"), Role.USER, "ben", "hello"),
-        (Source("chat", "7", "1"), Role.USER, "ada", "hello!"),
+        (Source("mail", "7", "1"), Scope("ada"), Role.USER, "ada", "hello"),
+        (Source("chat", "8", "1"), Scope("ada"), Role.USER, "ada", "hello"),
+        (Source("chat", "7", "2"), Scope("ada"), Role.USER, "ada", "hello"),
+        (Source("chat", "7", "1"), Scope("ben"), Role.USER, "ada", "hello"),
+        (Source("chat", "7", "1"), Scope("ada", run="1"), Role.USER, "ada", "hello"),
+        (Source("chat", "7", "1"), Scope("ada"), Role.ASSISTANT, "ada", "hello"),
+        (Source("chat", "7", "1"), Scope("ada"), Role.USER, "ben", "hello"),
+        (Source("chat", "7", "1"), Scope("ada"), Role.USER, "ada", "hello!"),
     ]
     tags = {content_tag(keyring, *fields) for fields in [base, *changed]}
-    assert len(tags) == 7
+    assert len(tags) == 9
 
 
 def test_no_field_can_reach_into_the_next(keyring: Keyring):
-    one = content_tag(keyring, Source("chat", "71", ""), Role.USER, None, "hello")
-    assert one != content_tag(keyring, Source("chat", "7", "1"), Role.USER, None, "hello")
+    one = content_tag(keyring, Source("chat", "71", ""), Scope("ada"), Role.USER, None, "hello")
+    assert one != content_tag(keyring, Source("chat", "7", "1"), Scope("ada"), Role.USER, None, "hello")
 
 
 def test_a_paragraph_that_moved_is_the_same_record(keyring: Keyring):
-    moved = [content_tag(keyring, Source("doc", "1", part), Role.DOCUMENT, None, "text") for part in ("p4", "p9")]
+    moved = [content_tag(keyring, Source("doc", "1", part), Scope("ada"), Role.DOCUMENT, None, "text") for part in ("p4", "p9")]
     assert moved[0] == moved[1]

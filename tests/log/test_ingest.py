@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from refold import ingest
+from refold import ingest, times
 from refold.errors import RefoldError, SubjectErased, Usage
 from refold.ingest import Added
 from refold.log.append import Sealable
@@ -133,7 +133,7 @@ def test_ten_thousand_subjects_are_possible(store: Store):
         (Draft("hello", metadata={"a": float("nan")}), "JSON"),
         (Draft("hello", metadata={"a": object()}), "JSON"),
         (Draft("hello", said_at=now() + 2 * DAY), "ahead"),
-        (Draft("hello", said_at=-1), "1970"),
+        (Draft("hello", said_at=times.FIRST - 1), "the year 1"),
         (Draft("hello", author="  "), "name"),
         (Draft("hello", scope=Scope("x" * 1_001)), "name"),
     ],

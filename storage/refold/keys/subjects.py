@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 from refold.keys.crypto import label, mac
 from refold.keys.keyring import Keyring
-from refold.model import Event, Role, Source, identity_part, normalise
+from refold.model import Event, Role, Scope, Source, identity_part, normalise
 
 TAG_BYTES = 16
 ALIAS = label("refold/alias/v1")
@@ -22,14 +24,15 @@ def key_tag(keyring: Keyring, key: str) -> bytes:
     return mac(keyring.idem_key, KEYED + key.encode())[:TAG_BYTES]
 
 
-def content_tag(keyring: Keyring, source: Source, role: Role, author: str | None, text: str) -> bytes:
-    """Return the tag of an imported record: what it says, who says it, and where, as far as that tells it from others."""
+def content_tag(keyring: Keyring, source: Source, scope: Scope, role: Role, author: str | None, text: str) -> bytes:
+    """Return the tag of an imported record: what it says, who says it, in whose memory and where, as far as that tells it from others."""
     part = identity_part(role, source.part)
-    fields = [field.encode() for field in (source.kind, source.ref, part, role, author or "", text)]
+    whose = json.dumps([scope.user, scope.agent, scope.run])  # None is not ""
+    fields = [field.encode() for field in (source.kind, source.ref, part, whose, role, author or "", text)]
     return mac(keyring.idem_key, b"".join([CONTENT, *[len(field).to_bytes(4, "big") for field in fields], *fields]))[:TAG_BYTES]
 
 
 def seen_tags(keyring: Keyring, event: Event) -> list[bytes]:
     """Return every tag by which this event is recognised when it comes again."""
-    tags = [content_tag(keyring, event.source, event.role, event.author, event.text)]
+    tags = [content_tag(keyring, event.source, event.scope, event.role, event.author, event.text)]
     return tags if event.key is None else [*tags, key_tag(keyring, event.key)]
