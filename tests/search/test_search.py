@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 from refold.errors import Usage
 from refold.model import Draft, Role, Scope, Source, View
 from refold.state.generation import State
-from refold.state.recipe import shipped
+from refold.state.recipe import Recipe, shipped
 from refold.state.search import find, search
 from refold.store import Store
 from tests.search.reference import ranking
@@ -47,8 +48,8 @@ def everything(store: Store) -> list:
     return [event for batch in store.log.events() for event in batch]
 
 
-def results(store: Store, state: State, view: View, query: str) -> list[tuple[int, int]]:
-    hits = search(state, tail_of(store, state), store.log, view, query, limit=1000)
+def results(store: Store, state: State, view: View, query: str, recipe: Recipe | None = None) -> list[tuple[int, int]]:
+    hits = search(state, tail_of(store, state), store.log, view, query, limit=1000, recipe=recipe)
     return [(hit.seq, round(hit.score * 4096)) for hit in hits]
 
 
@@ -86,8 +87,16 @@ views = st.builds(
 
 
 @settings(max_examples=60, deadline=None)
-@given(said=drafts, view=views, query=st.sampled_from(QUERIES), folded=st.integers(0, 30), flush=st.integers(1, 30))
-def test_search_is_what_a_plain_program_over_the_visible_events_finds(said, view, query, folded, flush):
+@given(
+    said=drafts,
+    view=views,
+    query=st.sampled_from(QUERIES),
+    folded=st.integers(0, 30),
+    flush=st.integers(1, 30),
+    candidates=st.sampled_from([3, 200]),
+)
+def test_search_is_what_a_plain_program_over_the_visible_events_finds(said, view, query, folded, flush, candidates):
+    recipe = replace(shipped(), query=replace(shipped().query, candidates=candidates))
     with a_store() as store:
         add(store, said)
         state = fold(store, end=min(folded, store.log.head.size), flush_events=flush, batch=flush).state
@@ -98,7 +107,7 @@ def test_search_is_what_a_plain_program_over_the_visible_events_finds(said, view
             and (view.labels is None or set(event.audience) <= view.labels)
             and (view.as_of_seq is None or event.seq <= view.as_of_seq)
         ]
-        assert results(store, state, view, query) == ranking(seen, query, shipped())
+        assert results(store, state, view, query, recipe) == ranking(seen, query, recipe)
 
 
 @settings(max_examples=15, deadline=None)

@@ -33,12 +33,6 @@ def test_words_of_many_scripts(text, words):
     assert words_of(text) == words
 
 
-@given(st.text())
-def test_words_are_words_of_themselves(text):
-    for word in words_of(text):
-        assert word in words_of(word)
-
-
 @given(st.text(), st.text())
 def test_words_do_not_reach_over_spaces(one, other):
     assert words_of(f"{one} {other}") == words_of(one) + words_of(other)
