@@ -6,7 +6,8 @@ from functools import cache
 
 from refold.fold.ground import fold_event
 from refold.fold.relations import Relations
-from refold.model import Assertion, Event, EventId, Folded, Modality, Role, Scope, Source, SubjectId
+from refold.model import Event, EventId, Modality, Role, Scope, Source, SubjectId
+from refold.reading import Assertion, Folded
 from refold.times import parse
 from tests.fold.score import relations
 

@@ -16,7 +16,8 @@ from pathlib import Path
 
 from refold.fold.ground import fold_event
 from refold.fold.relations import Relations
-from refold.model import Act, Assertion, Event, EventId, Modality, Role, Scope, Source, SubjectId, normalise
+from refold.model import Act, Event, EventId, Modality, Role, Scope, Source, SubjectId, normalise
+from refold.reading import Assertion
 from refold.times import parse
 
 ROOT = Path(__file__).parent.parent.parent

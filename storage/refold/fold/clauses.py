@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from refold.fold import english
 from refold.fold.english import Lead
 from refold.fold.scene import Range, Scene
-from refold.fold.verb_group import FINITE_FIRST, FINITE_THIRD
+from refold.fold.verb_group import FINITE_FIRST, FINITE_THIRD, aside
 from refold.fold.verbs import Form
 from refold.model import Modality, Span
 
@@ -62,9 +62,8 @@ def starts(words: tuple[str, ...]) -> Iterator[int]:
             yield index  # "After years in Rome I moved"
 
 
-def openings(scene: Scene, at: int) -> Iterator[Opening]:
+def openings(scene: Scene, opening: Opening) -> Iterator[Opening]:
     """Yield the place itself, and the place behind each lead: "Well, I think | that | since March ..."."""
-    opening = Opening(at, at)
     yield opening
     for _ in range(LEAD_STEPS_MAX):
         following = _led(scene, opening)
@@ -84,12 +83,15 @@ def _led(scene: Scene, opening: Opening) -> Opening | None:
         return replace(opening, at=_comma(words, end), time=opening.time or (at, end))
     phrase = english.longest(words, at, _LEADS_BY_WORD)
     if phrase:
-        return _after_phrase(replace(opening, at=_comma(words, at + len(phrase))), _LEADS[phrase])
+        behind = at + len(phrase)
+        return _after_phrase(replace(opening, at=_comma(words, behind + (scene.word(behind) == "that"))), _LEADS[phrase])
     if words[at] in ("i", "we") and scene.word(at + 1) in ("told", "texted", "informed") and (named := _named(scene, at + 2)):
         return replace(opening, at=named[1] + (scene.word(named[1]) == "that"))
     told = told_by(scene, at)
     if told:
-        return replace(opening, at=_comma(words, told[1]), modality=Modality.REPORTED, teller=scene.sentence.span(*told[0]))
+        return replace(
+            opening, at=_comma(words, told[1]), modality=Modality.REPORTED, teller=scene.sentence.span(*told[0]) if told[0] else None
+        )
     if words[at].endswith("ly") and len(words[at]) > 4 and at + 1 < len(words):
         hedged = words[at] in english.HEDGES
         return replace(opening, at=_comma(words, at + 1), modality=Modality.HEDGED if hedged else opening.modality)
@@ -111,47 +113,54 @@ def _comma(words: tuple[str, ...], at: int) -> int:
     return at + 1 if at < len(words) and words[at] in (",", ":", "\u2014", "-", "...") else at
 
 
-def told_by(scene: Scene, at: int) -> tuple[Range, int] | None:
-    """Return who says it and the word behind "Ruth told me that", "according to Ruth"."""
+def told_by(scene: Scene, at: int) -> tuple[Range | None, int] | None:
+    """Return who says it (None: somebody without a name) and the word behind "Ruth told me that", "according to Ruth"."""
     words = scene.words
-    if words[at] == "according" and words[at + 1 : at + 2] == ("to",):
+    if words[at] == "according" and scene.word(at + 1) == "to":
         name = _named(scene, at + 2)
         return (name[0], name[1]) if name else None
-    name = _named(scene, at)
+    name = _named(scene, at) or _unnamed(scene, at)
     if name is None or name[1] >= len(words):
         return None
     after = name[1] + (words[name[1]] in ("just", "also", "once", "recently", "always", "then", "has", "had"))
-    if after >= len(words) or words[after] not in english.SAYING:
+    if scene.word(after) not in english.SAYING:
         return None
     after += 1
-    if after < len(words) and words[after] in english.ADDRESSEES:
-        after += 1
-    return name[0], after + (after < len(words) and words[after] == "that")
+    after += scene.word(after) in english.ADDRESSEES
+    return name[0], after + (scene.word(after) == "that")
+
+
+def _unnamed(scene: Scene, at: int) -> tuple[None, int] | None:
+    """Return the word behind somebody without a name who says something: "my mother", "the new doctor"."""
+    if scene.word(at) not in ("my", "our", "the", "a"):
+        return None
+    end = next((end for end in range(at + 2, at + 5) if scene.word(end) in english.SAYING), None)
+    return (None, end) if end and not english.AUXILIARIES & set(scene.words[at:end]) else None
 
 
 def _named(scene: Scene, at: int) -> tuple[Range, int] | None:
     """Return a third person named at a word, with or without "my sister" before it, and the word behind."""
     words = scene.words
     begin = at
-    if at < len(words) and words[at] in ("my", "our", "his", "her", "their", "the"):
+    owner = scene.name_end(at)
+    if at < owner and scene.word(owner) == "'s" and scene.word(owner + 1) in scene.grammar.phrase_words:
+        at = owner  # "Ruth's husband Karl"
+    if scene.word(at) in ("my", "our", "his", "her", "their", "the", "'s"):
         begin = at + 1 + (scene.sentence.is_caseless and scene.word(at + 1) in scene.grammar.phrase_words)
-        while (
-            begin < min(at + 4, len(words))
-            and not scene.is_name(begin)
-            and words[begin].isalpha()
-            and words[begin] not in scene.grammar.forms
-        ):
+        while begin < min(at + 4, len(words)) and not scene.is_name(begin) and _describes(scene, begin):
             begin += 1
         if begin == at + 1 or begin >= len(words):
             return None
-        begin += words[begin] == "," and scene.is_name(min(begin + 1, len(words) - 1)) and _closed(words, begin + 1)
-    if begin < len(words) and words[begin] in english.TITLES and begin + 1 < len(words) and scene.is_name(begin + 1):
-        end = scene.name_end(begin + 1)
-    else:
-        end = scene.name_end(begin) if begin < len(words) else begin
-    if end == begin or end - begin > 4:
-        return None
-    return (begin, end), end
+        begin += words[begin] == "," and scene.is_name(begin + 1) and _closed(words, begin + 1)
+    titled = scene.word(begin) in english.TITLES and scene.is_name(begin + 1)
+    end = scene.name_end(begin + 1) if titled else scene.name_end(begin)
+    return ((begin, end), end) if begin < end <= begin + 4 else None
+
+
+def _describes(scene: Scene, at: int) -> bool:
+    """Whether a word may stand between `my` and a name: "my eldest sister Ruth", not "my sister says Ruth"."""
+    word = scene.words[at]
+    return word.isalpha() and not (word in scene.grammar.forms or word in english.SAYING or word in english.AUXILIARIES)
 
 
 def _closed(words: tuple[str, ...], at: int) -> bool:
@@ -177,6 +186,9 @@ def subject(scene: Scene, at: int, antecedent: Span | None) -> Subject | None:
             return Subject(True, (), (), at, shared, FINITE_FIRST)
     name = _named(scene, at)
     return _named_subject(scene, at, name) if name else None
+
+
+NOTE = Subject(True, (), (), 0, 0, FINITE_FIRST)  # whoever writes a note without a subject
 
 
 def dropped(scene: Scene, at: int) -> Subject | None:
@@ -223,20 +235,25 @@ def _named_subject(scene: Scene, at: int, name: tuple[Range, int]) -> Subject | 
             break
         names.append(more[0])
         after = more[1]
-    if after < len(words) and words[after] == ",":
-        after += 1
-        apposed = (
-            words[after + 1 : after + 6].index(",") + after + 2
-            if words[after : after + 1] in (("my",), ("our",), ("the",), ("a",)) and "," in words[after + 1 : after + 6]
-            else 0
-        )
-        after = apposed or after
+    after = _behind_comma(scene, after)
     if after < len(words) and words[after] == "who":
         after += 1
     weak = scene.sentence.is_caseless or at == 0  # a capital at the beginning of a sentence makes no name: "Moved to Munich"
-    if not _is_verb(scene, after) or (weak and any(words[begin] in scene.grammar.forms for begin, _ in names)):
+    if not (_is_verb(scene, after) or scene.word(after) == ",") or (
+        weak and any(words[begin] in scene.grammar.forms for begin, _ in names)
+    ):
         return None
     return Subject(False, _places(scene, names), tuple(names), at, after, FINITE_THIRD if len(names) == 1 else FINITE_FIRST)
+
+
+def _behind_comma(scene: Scene, at: int) -> int:
+    """Return the word behind the comma and the apposition that follow a name; a remark ("Nora, I think, lives") is left to the verb."""
+    words = scene.words
+    if scene.word(at) != "," or aside(words, at + 1):
+        return at
+    if scene.word(at + 1) in ("my", "our", "the", "a") and "," in words[at + 1 : at + 6]:
+        return words.index(",", at + 1) + 1
+    return at + 1
 
 
 def _is_verb(scene: Scene, at: int) -> bool:

@@ -45,7 +45,7 @@ _RELATIVE = (
 )
 _BARE = (
     rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)|{_YEAR}(?!\d)|{_MONTH}|{_SEASON}|{_WEEKDAY}"
-    r"|christmas|easter|new year|then|now|childhood|birth)"
+    r"|christmas|easter|new year|then|now|childhood|birth|week|month|year|day|weekend)"
 )
 _LEAD = (
     r"(?:ever since|since|starting(?: from| in| on)?|beginning(?: in| on)?|as of|from|until|till|up to|up until|in|on|by|before|after"
@@ -55,9 +55,14 @@ _LEAD = (
 _POINT = rf"(?:{_PART})?(?:{_DATED}|{_RELATIVE}|{_BARE})"
 _TO = r"(?: ?(?:to|until|till|through|and) | ?[-\u2013\u2014] ?)"
 _CLOCK = (
-    r"at (?:about |around )?(?:\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b\.?| o'clock)?|noon|midnight|night)"
+    r"at (?:about |around )?(?:\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b| o'clock)?|noon|midnight|night)"
     rf"|in the (?:morning|afternoon|evening)s?|on {_WEEKDAY}s|at the weekend|at weekends|on weekends"
     rf"|(?:every|each) (?:other |single )?(?:day|week|month|year|morning|evening|night|weekend|{_WEEKDAY}|{_SEASON})"
+)
+_VAGUE = (
+    r"(?:before|after|at|during|over) (?:work|school|breakfast|lunch|dinner|supper)|first thing(?: in the morning| tomorrow)?"
+    r"|(?:sometime|some time) (?:next|this) (?:week|month|year|weekend)|at some point|one day|some day|one of these days"
+    rf"|(?:in|within|over) the (?:next|coming) (?:{_COUNT} )?{_UNIT}|(?:once|twice|three times) a (?:day|week|month|year)"
 )
 _SPAN_OF = (
     r"for (?:about |around |almost |nearly |over |more than |at least |the (?:last|past) )?"
@@ -69,7 +74,7 @@ _PHRASE = re.compile(
     rf"|(?:from|between) {_POINT}{_TO}{_POINT}"
     rf"|{_LEAD} {_POINT}(?:{_TO}(?:{_DATED}|{_BARE}))?"
     rf"|{_DATED}(?:{_TO}{_DATED})?|\((?:since|until|from) {_POINT}\)|{_YEAR}{_TO}{_YEAR}|{_RELATIVE}"
-    rf"|{_WEEKDAY}(?: (?:morning|afternoon|evening|night))?|{_CLOCK})(?![\w-])",
+    rf"|{_WEEKDAY}(?: (?:morning|afternoon|evening|night))?|{_CLOCK}|{_VAGUE})(?![\w-])",
     re.IGNORECASE,
 )
 

@@ -69,46 +69,42 @@ NEVER = _words("not never neither hardly barely")
 
 LEADS: dict[Lead, list[tuple[str, ...]]] = {
     Lead.PASS: _phrases("""
-        actually|well|so|ok|okay|yes|yeah|yep|no|nope|nah|hi|hello|hey|hi there|hello there|hey there|by the way|btw|fyi|for the record
-        to be clear|just so you know|so you know|note|note that|please note|please note that|remember|remember that|please remember
-        please remember that|keep in mind that|for context|in fact|honestly|frankly|anyway|anyways|also|besides|and|but|then|plus|though
-        however|correction|sorry|oh|update|turns out|turns out that|it turns out|it turns out that|as it turns out|fun fact|personally
-        these days|nowadays|currently|right now|at the moment|at present|now|today|recently|lately|finally|still|for now|for years
-        meanwhile|eventually|afterwards|later|because|since|although|even though|as|while|whereas|now that|given that|seeing that
-        i should mention|i should mention that|i should say|i should add|i should add that|i forgot to mention|i forgot to mention that
-        i forgot to say|let me add|let me add that|you should know|you should know that|as i said|like i said|as i mentioned|i mean
-        i told you|i told you that|i already told you|i already told you that|i said|i said that|as you know|you know|did i mention
-        did i mention that|did i tell you|did i tell you that|i want you to know|i want you to know that|the thing is|the truth is
-        fact is|the fact is|truth is|it is true that|it's true that|i can confirm|i can confirm that|i know|i know that|i am happy that
-        i am glad|i am glad that|i am so glad|i am proud that|i am sad that|i realized|i realised|i must say|i have to say|i must admit
-        i admit|i admit that|i confess|good news|big news|great news|bad news|quick update|small update|life update|ps|p|s|edit|tbh|imo|ah
-        ahh|hmm|hm|um|uh|wow|great|cool|thanks|thank you|luckily|fortunately|unfortunately|sadly|for me|in my case|apart from that
-        other than that|on top of that|to be honest|in general|of course|sure|right|look|listen|see|about me|a bit about me|first
-        first of all|second|secondly|third|last but not least|one more thing|another thing|oops|wait|no wait|hold on|my bad|rather
-        indeed|as of now|from now on|until now|up to now|so far|in short|long story short|after all|always|which is why|that is why
-        that's why|just to clarify|to clarify|let me clarify|let me correct that|i was wrong|i misspoke|scratch that|dear all|hooray
-        believe it or not|it is official|it's official|guess what|exciting news|reminder|note to self|instead|only|plus side
-    by profession|by trade|by training|i just wanted to say|i just wanted to say that|i wanted to tell you that
-    i wanted to let you know that|let it be known that
-        """),
+        actually|well|so|ok|okay|yes|yeah|yep|no|nope|nah|hi|hello|hey|hi there|hello there|hey there|by the way|btw|fyi
+        for the record|to be clear|just so you know|so you know|note|please note|remember|please remember|keep in mind that
+        for context|in fact|honestly|frankly|anyway|anyways|also|besides|and|but|then|plus|though|however|correction|sorry|oh|update
+        turns out|it turns out|as it turns out|fun fact|personally|these days|nowadays|currently|right now|at the moment|at present
+        now|today|recently|lately|finally|still|for now|for years|meanwhile|eventually|afterwards|later|because|since|although
+        even though|as|while|whereas|given that|seeing that|i should mention|i should say|i should add|i forgot to mention
+        i forgot to say|let me add|you should know|as i said|like i said|as i mentioned|i mean|i told you|i already told you|i said
+        as you know|you know|did i mention|did i tell you|i want you to know|the thing is|the truth is|fact is|the fact is|truth is
+        it is true that|it's true that|i can confirm|i know|i am happy that|i am glad|i am so glad|i am proud that|i am sad that
+        i realized|i realised|i must say|i have to say|i must admit|i admit|i confess|good news|big news|great news|bad news
+        quick update|small update|life update|ps|p|s|edit|tbh|imo|ah|ahh|hmm|hm|um|uh|wow|great|cool|thanks|thank you|luckily
+        fortunately|unfortunately|sadly|for me|in my case|apart from that|other than that|on top of that|to be honest|in general
+        of course|sure|right|look|listen|see|about me|a bit about me|first|first of all|second|secondly|third|last but not least
+        one more thing|another thing|oops|wait|no wait|hold on|my bad|rather|indeed|as of now|from now on|until now|up to now|so far
+        in short|long story short|after all|always|which is why|that is why|that's why|just to clarify|to clarify|let me clarify
+        let me correct that|i was wrong|i misspoke|scratch that|dear all|hooray|believe it or not|it is official|it's official
+        guess what|exciting news|reminder|note to self|instead|only|plus side|by profession|by trade|by training|i just wanted to say
+        i wanted to tell you that|i wanted to let you know that|let it be known that
+    """),
     Lead.HEDGED: _phrases("""
-        i think|i think that|i believe|i believe that|i guess|i guess that|i suppose|i suppose that|i assume|i assume that|maybe|perhaps
-        probably|possibly|presumably|it seems|it seems that|it looks like|looks like|seems like|it seems like|i am not sure but
-        not sure but|i am not certain but|i might be wrong but|i may be wrong but|if i remember correctly|if i recall correctly
-        if i am not mistaken|if memory serves|iirc|afaik|as far as i know|as far as i remember|i have a feeling|i have a feeling that
-        i am fairly sure|i am pretty sure|i am fairly sure that|i am pretty sure that|i am almost sure|i am almost certain|i feel like
-        chances are|most likely|there is a chance|there is a chance that|i reckon|i imagine|i am guessing|could be that|it may be that
-        it could be that|i vaguely remember that
-        """),
+        i think|i believe|i guess|i suppose|i assume|maybe|perhaps|probably|possibly|presumably|it seems|it looks like|looks like
+        seems like|it seems like|i am not sure but|not sure but|i am not certain but|i might be wrong but|i may be wrong but
+        if i remember correctly|if i recall correctly|if i am not mistaken|if memory serves|iirc|afaik|as far as i know
+        as far as i remember|i have a feeling|i am fairly sure|i am pretty sure|i am almost sure|i am almost certain|i feel like
+        chances are|most likely|it sounds like|sounds like|i suspect|if i understood correctly|if i understand correctly
+        to my knowledge|there is a chance|i reckon|i imagine|i am guessing|could be that|it may be that|it could be that
+        i vaguely remember that
+    """),
     Lead.REPORTED: _phrases("""
-        apparently|supposedly|allegedly|reportedly|i heard|i heard that|i hear|i hear that|i have heard|i have heard that|i was told
-        i was told that|i read|i read that|they say|they say that|people say|people say that|someone said|someone said that
-        somebody said|somebody said that|someone told me|someone told me that|somebody told me|somebody told me that|rumour has it
-        rumour has it that|rumor has it|rumor has it that|word is|word is that|word has it
-        """),
+        apparently|supposedly|allegedly|reportedly|i heard|i hear|i have heard|i was told|from what i hear|from what i heard
+        from what i have heard|i read|they say|people say|someone said|somebody said|someone told me|somebody told me|rumour has it
+        rumor has it|word is|word has it
+    """),
     Lead.DOUBTED: _phrases("""
-        i do not think|i do not think that|i do not believe|i do not believe that|i doubt|i doubt that
-        """),
+        i do not think|i do not believe|i doubt
+    """),
     Lead.AFTER: _phrases("after|ever since|even since|once"),
     Lead.POLITE: _phrases("please|pls|plz|kindly|and please|so please|could you please|can you please"),
 }
@@ -125,14 +121,21 @@ BLOCKERS = _words("""
     dreamt dreamed
     dream dreams kidding joking provided otherwise hypothetical fictional lest
 """)
+FICTION = _words("novel film movie book story game play series show comic scenario example dream poem song script fiction musical opera")
+DICTATING = _words(
+    "draft write translate type compose rewrite proofread correct paraphrase summarise summarize post reply tell answer say read"
+)
 CONVERSATIONAL_IF = _phrases("""
-    let me know if|tell me if|if you need|if you want|if you must know|if you are wondering|if you were wondering|if you are curious
-    if you ask me|if it helps|if that helps|in case it helps|in case you are wondering|if it matters|if that matters|if you care
-    if i remember correctly|if i recall correctly|if i am not mistaken|if memory serves|ask if|check if|see if|if possible
+    let me know if|tell me if|it if you|if you need|if you want|if you must know|if you are wondering|if you were wondering
+    if you are curious|if you ask me|if it helps|if that helps|in case it helps|in case you are wondering|if it matters
+    if that matters|if you care|if i understood correctly|if i understand correctly|if i remember correctly|if i recall correctly
+    if i am not mistaken|if memory serves|ask if|check if|see if|if possible
 """)
 JOKES = _phrases("""
-    lol|lmao|rofl|jk|j / k|just kidding|only kidding|kidding|i am kidding|just joking|joking|haha|hahaha|hehe|ha ha|as if|yeah right
-    in my dreams|april fools|april fool|/ s|not !|sarcasm|\U0001f602|\U0001f923|\U0001f61c|\U0001f609|\U0001f643|; )|you wish|dream on
+    said no one|said nobody|oh sure|yeah sure|sure thing|not .|
+    lol|lmao|rofl|jk|j / k|just kidding|only kidding|kidding|i am kidding|just joking|joking|haha|hahaha|hehe|ha ha|as if
+    yeah right|in my dreams|april fools|april fool|/ s|not !|sarcasm|\U0001f602|\U0001f923|\U0001f61c|\U0001f609|\U0001f643|; )
+    you wish|dream on
 """)
 QUESTION_OPENERS = _words("""
     who what when where why which whose whom how do does did is are am was were can could will would should shall may might must
@@ -140,12 +143,12 @@ QUESTION_OPENERS = _words("""
     any ok okay shall know got anything anyone isn't ideas thoughts
 """)
 TRAILING_HEDGES = _phrases("""
-    i think|i guess|i believe|i suppose|i assume|probably|maybe|perhaps|possibly|or so i think|not sure|i am not sure|not entirely sure
-    if i remember correctly|if i recall correctly|if i am not mistaken|as far as i know|afaik|iirc
+    i think|i guess|i believe|i suppose|i assume|probably|maybe|perhaps|possibly|or so i think|not sure|i am not sure
+    not entirely sure|if i remember correctly|if i recall correctly|if i am not mistaken|as far as i know|afaik|iirc
 """)
 CORRECTING = _phrases("""
-    i mean|i meant|i meant to say|i meant to write|i mean to say|sorry i mean|sorry i meant|no i mean|no i meant|make that|or rather
-    no wait|wait no|sorry|correction|scratch that|oops|oops i mean|oops i meant|rather|no
+    i mean|i meant|i meant to say|i meant to write|i mean to say|sorry i mean|sorry i meant|no i mean|no i meant|make that
+    or rather|no wait|wait no|sorry|correction|scratch that|oops|oops i mean|oops i meant|rather|no
 """)
 
 # A value never starts with, or is, one of these.
@@ -208,6 +211,7 @@ NOT_NAMES = (
     | REPORTS
     | QUESTION_OPENERS
     | _words("""
+    whoever whatever whichever whomever
     a an the some any no not never every each all both people men women kids children please always yes nope okay well hello hey hi dear
     thanks today tomorrow yesterday tonight monday tuesday wednesday thursday friday saturday sunday january february march july
     september october november december mon tue wed thu fri
@@ -221,11 +225,16 @@ TITLES = _words("dr mr mrs ms prof st dr. mr. mrs. ms. prof. st. aunt uncle sir"
 COMPANY_ENDINGS = _words("inc inc. ltd ltd. corp corp. co co. llc gmbh ag plc")
 
 TIME_WORDS = _words("""
-    since until till from between during last next this past ago yesterday today tomorrow tonight starting beginning as week month year
-    weekend days weeks months years decade decades monday tuesday wednesday thursday friday saturday sunday
+    ago yesterday today tomorrow tonight week month year weekend weekends days weeks months years decade decades then childhood birth ages
+    monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays
     january february march april may june july august september october november december jan feb mar apr jun jul aug sep sept oct nov dec
-    spring summer autumn fall winter christmas easter forever life day morning evening afternoon night o'clock noon midnight
-""")
+    spring summer autumn fall winter christmas easter life day morning evening afternoon night o'clock noon midnight mornings evenings
+    work school breakfast lunch dinner supper bed class sometime point thing
+""")  # a sentence with none of these and no digit names no time
+TAIL = _words("""
+    please again too soon now later then thanks and yet still either though also ok okay daily weekly monthly regularly asap first
+    immediately eventually someday sometime today tonight
+""")  # what may trail behind a verb phrase and is no part of it
 EVER_SINCE = _words("since for always life")  # what makes "I have lived in" a statement about now
 ANY_MORE = _phrases("any more|anymore|any longer|at all|yet")
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from refold.model import Act, Candidate, Span
+from refold.model import Act, Span
+from refold.reading import Candidate
 
 
 @dataclass(frozen=True, slots=True)

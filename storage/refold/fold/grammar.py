@@ -70,18 +70,21 @@ class Grammar:
     subjects: Mapping[str, Index]  # by verb
     clauses: Mapping[str, Index]  # by first word
     notes: Index  # of `be`: what a note may say without "I am"
-    things: tuple[tuple[frozenset[str], Pattern], ...]  # {x} is my ..., each with the words without which it is not there
+    things: tuple[Pattern, ...]  # {x} is my ...
     possessives: Index
     phrases: Index
     phrase_words: frozenset[str]  # a sentence without any of these has no such phrase
     triggers: frozenset[str]  # a sentence without any of these states nothing
     lines: tuple[Pattern, ...]
-    aliases: tuple[tuple[frozenset[str], Pattern], ...]
-    alias_words: frozenset[str]  # a sentence without any of these has no alias
+    wholes: tuple[Pattern, ...]  # {x:Person} here
+    aliases: Mapping[str, tuple[Pattern, ...]]  # by a word without which it is not there
+    alias_words: frozenset[str]
     words: Mapping[str, WordList]
 
 
-_CORRECTIONS = frozenset(("meant", "mean", "make", "sorry", "correction", "oops", "rather", "wait", "kidding", "joking", "lol", "jk"))
+_CORRECTIONS = frozenset(("meant", "mean", "make", "sorry", "correction", "oops", "rather", "wait")) | {
+    phrase[0] for phrase in english.JOKES
+}
 
 
 def build(patterns: Iterable[tuple[Pattern, bool]], aliases: tuple[Pattern, ...], word_lists: Mapping[str, frozenset[str]]) -> Grammar:
@@ -96,17 +99,16 @@ def build(patterns: Iterable[tuple[Pattern, bool]], aliases: tuple[Pattern, ...]
     be = BE_PRESENT | BE_PAST | {"be", "been", "'s", "'d"}
     lists = {name: WordList.of(sorted(entries)) for name, entries in word_lists.items()}
     phrase_words = frozenset(word for pattern in by_shape[Shape.PHRASE] for word in _giveaways(pattern, word_lists))
+    whole_words = frozenset(_telling(pattern) for pattern in by_shape[Shape.WHOLE])
     notes = [pattern for pattern in by_shape[Shape.SUBJECT] if _is_note(pattern)]
-    alias_words = frozenset(max(sorted(_needed(pattern)), key=len) for pattern in aliases)
+    alias_words = frozenset(_telling(pattern) for pattern in aliases)
     clauses = _by_first_word(by_shape[Shape.CLAUSE], word_lists)
     return Grammar(
         forms={text: tuple(sorted(found)) for text, found in forms.items()},
         subjects=_by_verb(by_shape[Shape.SUBJECT]),
         clauses=clauses,
-        notes=_index((one, one.rest) for one in notes),
-        things=tuple(
-            (_needed(one), one) for one in by_shape[Shape.SUBJECT] if one.subject and one.subject.kind != "Name" and one.verb == "be"
-        ),
+        notes=_note_index(notes, word_lists),
+        things=tuple(one for one in by_shape[Shape.SUBJECT] if one.subject and one.subject.kind != "Name"),
         possessives=_index((one, one.before) for one in by_shape[Shape.POSSESSIVE]),
         phrases=_index((one, one.rest) for one in by_shape[Shape.PHRASE]),
         phrase_words=phrase_words,
@@ -114,24 +116,51 @@ def build(patterns: Iterable[tuple[Pattern, bool]], aliases: tuple[Pattern, ...]
         | frozenset(clauses)
         | phrase_words
         | alias_words
+        | whole_words
         | be
         | MODALS
         | _CORRECTIONS
         | frozenset(_note_words(notes, word_lists)),
         lines=tuple(by_shape[Shape.LINE]),
-        aliases=tuple((_needed(pattern), pattern) for pattern in aliases),
+        wholes=tuple(by_shape[Shape.WHOLE]),
+        aliases={word: tuple(one for one in aliases if _telling(one) == word) for word in sorted(alias_words)},
         alias_words=alias_words,
         words=lists,
     )
 
 
-def _needed(pattern: Pattern) -> frozenset[str]:
-    """Return the words that any sentence with the pattern has. `is` may be written 's."""
-    return frozenset(word.lower() for word in pattern.elements if isinstance(word, str) and word not in (",", ".", "is", "my", "me"))
+def _telling(pattern: Pattern) -> str:
+    """Return the longest word without which a pattern is not there: the one least likely to be there by chance."""
+    return max(sorted(pattern.needed), key=len, default="")
 
 
 _PREDICATES = frozenset(
-    ("allergic", "intolerant", "based", "employed", "married", "engaged", "fond", "keen", "into", "crazy", "obsessed", "big", "a")
+    (
+        "allergic",
+        "intolerant",
+        "based",
+        "employed",
+        "married",
+        "engaged",
+        "fond",
+        "keen",
+        "into",
+        "crazy",
+        "obsessed",
+        "big",
+        "a",
+        "planning",
+        "hoping",
+        "intending",
+        "thinking",
+        "considering",
+        "off",
+        "heading",
+        "visiting",
+        "going",
+        "flying",
+        "travelling",
+    )
 )
 
 
@@ -162,6 +191,16 @@ def _index(patterns: Iterable[tuple[Pattern, tuple[Element, ...]]]) -> Index:
     )
 
 
+def _note_index(notes: list[Pattern], word_lists: Mapping[str, frozenset[str]]) -> Index:
+    """Arrange notes by their first word, those that begin with a listed word by every word of the list."""
+    found: dict[str, list[Pattern]] = {}
+    for pattern in notes:
+        head = pattern.rest[0]
+        for word in [head] if isinstance(head, str) else sorted({entry.split()[0] for entry in word_lists[head.kind]}):
+            found.setdefault(word, []).append(pattern)
+    return Index({word: tuple(several) for word, several in found.items()}, ())
+
+
 def _note_words(notes: list[Pattern], word_lists: Mapping[str, frozenset[str]]) -> Iterator[str]:
     """Yield words of which a note has one."""
     for pattern in notes:
@@ -169,7 +208,7 @@ def _note_words(notes: list[Pattern], word_lists: Mapping[str, frozenset[str]]) 
         if isinstance(head, Slot):
             yield from (entry.split()[-1] for entry in word_lists[head.kind])
         else:
-            yield max(sorted(_needed(pattern) - {"i"}), key=len)
+            yield _telling(pattern)
 
 
 def _by_verb(patterns: list[Pattern]) -> dict[str, Index]:

@@ -14,20 +14,8 @@ from hashlib import sha256
 from refold.fold.extraction import EdgeCandidate, Extraction
 from refold.fold.relations import About, Relation, Relations, SaidBy
 from refold.fold.symbolic import EXTRACTOR, extract
-from refold.model import (
-    Act,
-    AliasEdge,
-    Assertion,
-    Candidate,
-    Event,
-    Folded,
-    Mention,
-    Rejection,
-    RejectionCode,
-    Role,
-    Span,
-    normalise,
-)
+from refold.model import Act, Event, Mention, Role, Span, normalise
+from refold.reading import AliasEdge, Assertion, Candidate, Folded, Rejection, RejectionCode
 
 VALUE_MAX = 1000  # characters
 _FACT_ID = sha256(b"refold/fact-id/v1").digest()
@@ -74,7 +62,7 @@ def fold_batch(events: Sequence[tuple[Event, bytes]], relations: Relations) -> F
 
 
 def _fault(event: Event, candidate: Candidate, relations: Relations) -> RejectionCode | None:
-    if not event.role.asserts:
+    if not event.asserts:
         return RejectionCode.NOT_AN_ASSERTING_ROLE
     if candidate.relation not in relations:
         return RejectionCode.UNKNOWN_RELATION
@@ -138,7 +126,7 @@ def _may_say(event: Event, candidate: Candidate, relation: Relation) -> bool:
 
 
 def _edge_fault(event: Event, edge: EdgeCandidate) -> RejectionCode | None:
-    if not event.role.asserts:
+    if not event.asserts:
         return RejectionCode.NOT_AN_ASSERTING_ROLE
     if edge.act is Act.END or (edge.a is not None and normalise(edge.a) == normalise(edge.b)):
         return RejectionCode.BAD_SHAPE

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from refold.fold.patterns import Pattern
 from refold.fold.relations import Relations
-from refold.model import Act, Candidate, Event, Modality
+from refold.model import Act, Event, Modality
+from refold.reading import Candidate
 
 LINE_MAX = 400  # characters: a longer line is prose
 KEY_WORDS_MAX = 4

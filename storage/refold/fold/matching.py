@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from refold.fold import english
 from refold.fold.grammar import SPELLINGS
-from refold.fold.patterns import Element, Pattern, Slot
+from refold.fold.patterns import WHEN, Element, Pattern, Slot
 from refold.fold.scene import Range, Scene
 from refold.fold.slots import fill
 from refold.fold.verb_group import Reading, Tense
@@ -83,10 +83,13 @@ def _literal(found: Binding, literal: str, scene: Scene) -> bool:
 
 def _filled(found: Binding, slot: Slot, scene: Scene, following: Element | None) -> bool:
     at = found.end
-    if at in scene.time_at and slot.kind not in ("Rest", "Action"):
+    if slot is WHEN:
+        found.time = found.time or ((at, scene.time_at[at]) if at in scene.time_at else None)
+        return found.time is not None
+    if at in scene.time_at and slot.kind not in ("Rest", "Action", "Doing"):
         found.time = (at, scene.time_at[at])
         at = scene.time_at[at]
-    if slot.role == "x" and slot.kind not in ("Rest", "Action"):
+    if slot.role == "x" and slot.kind not in ("Rest", "Action", "Doing"):
         while scene.word(at) in english.ADVERBS and not scene.is_name(at):
             at += 1
         if scene.word(at) == "no" and scene.word(at + 1) not in ("one", "longer", "matter", ""):
@@ -153,8 +156,8 @@ def _happened(pattern: Pattern, reading: Reading) -> Modality | None:
     if pattern.is_past:
         if reading.ended or reading.tense in (Tense.PAST_PROGRESSIVE, Tense.PERFECT_PROGRESSIVE, Tense.BEGUN):
             return None
-        return Modality.ASSERTED if reading.tense in (Tense.PAST, Tense.PERFECT) else Modality.PLANNED
-    if reading.tense in (Tense.PAST, Tense.PAST_PROGRESSIVE):
+        return Modality.ASSERTED if reading.tense in (Tense.PAST, Tense.PERFECT, Tense.PLUPERFECT) else Modality.PLANNED
+    if reading.tense in (Tense.PAST, Tense.PAST_PROGRESSIVE, Tense.PLUPERFECT):
         return Modality.ASSERTED if reading.denied and pattern.verb not in ("be", "have") else None
     return Modality.ASSERTED
 

@@ -6,6 +6,7 @@
     (a|b c)          one of them
     {x} {x:Kind}     the value; {q:Kind} the qualifier; {_:Kind} something that must be there and is not kept
     {o:Name}         whose it is, where `my` does not say it
+    {when}           a time that lies ahead
     {x:Kind-List}    not if its first or last word is in that word list; {x:Kind+List} only if
 
 `compile_line` turns a line into flat patterns without choices, so that matching is a walk along the words: no regular expression, no
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from itertools import product
 
@@ -39,6 +40,8 @@ EXAMPLES = {
     "Address": "12 Birch Lane",
     "Key": "Owner",
     "Words": "evening",
+    "Doing": "repairing the fence",
+    "When": "on Friday",
 }
 
 
@@ -51,6 +54,7 @@ class Shape(IntEnum):
     CLAUSE = 3  # other words: the beginning of a clause
     LINE = 4  # {q:Key}: ...: a line of a document
     ANYWHERE = 5  # an alias
+    WHOLE = 6  # {x:Person} ...: a clause without a verb
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +68,7 @@ class Slot:
 
 
 Element = str | Slot
+WHEN = Slot("when", "When")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,9 @@ class Pattern:
     subject: Slot | None = None  # {x:Name} is my ...: the subject is the value
     verb: str = ""  # the key of its verb
     is_past: bool = False  # written as something that happened: "I moved to"
+    is_shared: bool = False  # {x:Name} and I ...: the subject is both
     is_denial: bool = False  # written with `do not`: it states something only where it is denied
+    needed: frozenset[str] = frozenset()  # words without which it is not there: a quick way to know that it is not
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -115,7 +122,16 @@ def compile_line(line: str, *, relation: str, act: Act, kinds: Collection[str], 
     flats = _expand(line)
     if len(flats) > FLAT_MAX:
         raise Usage(f"the pattern has {len(flats)} variants, at most {FLAT_MAX} are allowed")
-    return [_pattern(_elements(flat, kinds), line, relation, act, event=event) for flat in dict.fromkeys(flats)]
+    patterns = [_pattern(_elements(flat, kinds), line, relation, act, event=event) for flat in dict.fromkeys(flats)]
+    return [replace(pattern, needed=_needed(pattern)) for pattern in patterns]
+
+
+_SPELLED_OTHERWISE = frozenset((",", ".", "is", "my", "me", "I"))
+
+
+def _needed(pattern: Pattern) -> frozenset[str]:
+    literals = (*pattern.before, *pattern.rest)
+    return frozenset(word for word in literals if isinstance(word, str)) - _SPELLED_OTHERWISE
 
 
 def verb_forms(pattern: Pattern, *, event: bool) -> dict[str, set[Form]]:
@@ -172,6 +188,9 @@ _SLOT = re.compile(r"\{([xqo_ab])(?::([A-Z]\w*))?(?:-([A-Z]\w*))?(?:\+([A-Z]\w*)
 def _elements(flat: tuple[str, ...], kinds: Collection[str]) -> tuple[Element, ...]:
     elements: list[Element] = []
     for piece in flat:
+        if piece == "{when}":
+            elements.append(WHEN)
+            continue
         if not piece.startswith("{"):
             elements += _words(piece)
             continue
@@ -184,7 +203,7 @@ def _elements(flat: tuple[str, ...], kinds: Collection[str]) -> tuple[Element, .
         if any(name and name not in kinds for name in (slot.kind, slot.unless, slot.only)):
             raise Usage("a slot names a kind that is neither built in nor a list under [words]")
         elements.append(slot)
-    roles = [element.role for element in elements if isinstance(element, Slot) and element.role != "_"]
+    roles = [element.role for element in elements if isinstance(element, Slot) and element.role not in ("_", "when")]
     if len(roles) != len(set(roles)):
         raise Usage("the pattern has the same slot twice")
     return tuple(elements)
@@ -217,6 +236,12 @@ def _pattern(elements: tuple[Element, ...], line: str, relation: str, act: Act, 
         return Pattern(relation, act, Shape.LINE, line, elements, elements)
     if isinstance(head, Slot) and head.only:
         return Pattern(relation, act, Shape.CLAUSE, line, elements, elements)
+    if isinstance(head, Slot) and head.kind == "Person":
+        return Pattern(relation, act, Shape.WHOLE, line, elements, elements)
+    if isinstance(head, Slot) and elements[1:3] == ("and", "I") and len(elements) > 4:
+        key, is_past = _verb(str(elements[3]), event=event)
+        rest = elements[4:]
+        return Pattern(relation, act, Shape.SUBJECT, line, elements, rest, subject=head, verb=key, is_past=is_past, is_shared=True)
     if isinstance(head, Slot) and elements[1:3] == (",", "my") and head.role == "x":
         return Pattern(relation, act, Shape.PHRASE, line, elements, elements[3:], subject=head)
     if isinstance(head, Slot):

@@ -13,6 +13,7 @@ Range = tuple[int, int]  # of words, half-open
 Filled = tuple[list[Range], int] | None  # the values of a slot and the word behind them; None: the kind does not fit there
 CLAUSE_ENDS = frozenset(",;:()[]\u2014") | english.TERMINATORS | {"...", "\x01", "\x02"}
 NAME_WORDS_MAX = 8
+_DIGITS = frozenset("0123456789")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,7 @@ class Scene:
 
     sentence: Sentence
     words: tuple[str, ...]
+    has: frozenset[str]  # the words again
     grammar: Grammar
     times: tuple[Range, ...]
     time_at: dict[int, int]  # where a time phrase begins: where it ends
@@ -29,9 +31,10 @@ class Scene:
     def of(cls, sentence: Sentence, grammar: Grammar) -> Scene:
         words = sentence.words
         times: tuple[Range, ...] = ()
-        if not english.TIME_WORDS.isdisjoint(words) or any(word[0].isdigit() for word in words):
+        has = frozenset(words)
+        if not english.TIME_WORDS.isdisjoint(has) or not _DIGITS.isdisjoint({word[0] for word in words}):
             times = _times(sentence)
-        return cls(sentence, words, grammar, times, dict(times))
+        return cls(sentence, words, has, grammar, times, dict(times))
 
     def word(self, index: int) -> str:
         """Return a word, "" past the end."""

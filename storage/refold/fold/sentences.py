@@ -55,7 +55,9 @@ _PLAIN = str.maketrans(
 )
 _CODE = re.compile(r"```[^`]*(?:`{1,2}[^`]+)*(?:```|\Z)|`[^`\n]+`")
 _QUOTED_LINE = re.compile(r"^[ ]{0,3}>[^\n]*", re.MULTILINE)
-_QUOTE = re.compile(r'"([^"\n]{3,600})"|(?<!\w)\'(?=\w)((?:[^\'\n]|\'(?=\w)){3,240})\'(?!\w)')
+_QUOTE = re.compile(r'"([^"\n]{3,600})"')
+_SINGLE = re.compile(r"(?<!\w)'(?=\w)|(?<=[\w.,!?])'(?!\w)")  # an opening or closing single quote, not an apostrophe within a word
+_SINGLE_MAX = 400  # characters between two single quotes that belong together
 _SPEECH = re.compile(r"\S+\s+\S+\s+\S")  # three words: a quoted name is not speech
 _DECORATION = frozenset("*_#~\u2022|")
 _WRAPPED_MIN = 40  # characters: a shorter line that ends is meant to end
@@ -109,7 +111,8 @@ def _blank(match: re.Match[str]) -> str:
 
 def _without_speech(plain: str) -> tuple[str, list[Span]]:
     """Blank quoted speech out; return the rest and where each speech stands."""
-    found = [match.span(match.lastindex or 0) for match in _QUOTE.finditer(plain) if _SPEECH.search(match.group(match.lastindex or 0))]
+    quoted = [match.span(1) for match in _QUOTE.finditer(plain)] if '"' in plain else list(_single_quoted(plain))
+    found = [(first, end) for first, end in quoted if _SPEECH.search(plain, first, end)]
     if not found:
         return plain, []
     pieces, at = [], 0
@@ -117,6 +120,19 @@ def _without_speech(plain: str) -> tuple[str, list[Span]]:
         pieces += [plain[at : first - 1], "\x02" * (end - first + 2)]
         at = end + 1
     return "".join(pieces) + plain[at:], found
+
+
+def _single_quoted(plain: str) -> Iterator[Span]:
+    """Yield what stands between single quotes; an apostrophe that opens nothing ("the students' room") is passed over."""
+    opened: int | None = None
+    for match in _SINGLE.finditer(plain):
+        at = match.start()
+        if plain[at + 1 : at + 2].isalnum():
+            opened = at + 1 if opened is None or at - opened > _SINGLE_MAX else opened
+        elif opened is not None:
+            if at - opened <= _SINGLE_MAX and "\n" not in plain[opened:at]:
+                yield opened, at
+            opened = None
 
 
 _NAME = r"[^\W\d_a-z][\w'-]{0,40}(?: [^\W\d_a-z][\w'-]{0,40}){0,2}"
@@ -140,37 +156,39 @@ def _speaker(plain: str, first: int, end: int) -> Span | None:
 
 
 def _split(text: str, plain: str, first: int, end: int, caseless: bool, voice: Span | None) -> Iterator[Sentence]:
+    lowered = plain.lower()
+    if len(lowered) != len(plain):  # a letter whose lower case is longer would shift every place behind it
+        lowered = "".join(low if len(low := char.lower()) == 1 else char for char in plain)
     words: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
-
-    def sentence(mark: str) -> Sentence:
-        made = Sentence(text, tuple(words), tuple(starts), tuple(ends), mark, caseless, voice)
-        words.clear(), starts.clear(), ends.clear()
-        return made
-
+    is_overlong = False
     for match in _TOKEN.finditer(plain, first, end):
-        token = match.group()
         at, stop = match.span()
-        if token in english.TERMINATORS:
-            if token == "." and words and plain[stop : stop + 1].isalnum():
+        word = lowered[at:stop]
+        mark = ""
+        if word in english.TERMINATORS:
+            if word == "." and words and plain[stop : stop + 1].isalnum():
                 continue
-            words.append(token), starts.append(at), ends.append(stop)
-            mark = "?" if token == "?" or (plain[stop : stop + 1] == "?") else token
-            yield sentence(mark)
-        elif token[0] == "\n":
-            if not words:
-                continue
-            if len(token) > 1 or not _is_wrapped(plain, at, stop):
-                yield sentence("\n")
-        elif token in _DECORATION:
-            continue
-        else:
-            _add(token, at, stop, words, starts, ends)
-            if token.lower() in english.COMPANY_ENDINGS and token[-1] == "." and plain[stop : stop + 2].strip()[:1].isupper():
-                yield sentence(".")
-    if words:
-        yield sentence("")
+            mark = "?" if "?" in plain[at : stop + 1] else word
+            words.append(word), starts.append(at), ends.append(stop)
+        elif word[0] == "\n":
+            if words and (len(word) > 1 or not _is_wrapped(plain, at, stop)):
+                mark = word[0]
+        elif "'" in word or word in english.WITHOUT_APOSTROPHE:
+            _add_contracted(word, at, words, starts, ends)
+        elif word not in _DECORATION:
+            words.append(word), starts.append(at), ends.append(stop)
+            if word[-1] == "." and word in english.COMPANY_ENDINGS and plain[stop : stop + 2].strip()[:1].isupper():
+                mark = "."
+        if len(words) > WORDS_MAX and not mark:
+            words, starts, ends, is_overlong = [], [], [], True
+        if mark and words:
+            if not is_overlong:
+                yield Sentence(text, tuple(words), tuple(starts), tuple(ends), mark, caseless, voice)
+            words, starts, ends, is_overlong = [], [], [], False
+    if words and not is_overlong:
+        yield Sentence(text, tuple(words), tuple(starts), tuple(ends), "", caseless, voice)
 
 
 def _is_wrapped(plain: str, at: int, stop: int) -> bool:
@@ -179,24 +197,20 @@ def _is_wrapped(plain: str, at: int, stop: int) -> bool:
     return at - begin >= _WRAPPED_MIN and plain[stop : stop + 1].islower()
 
 
-def _add(token: str, at: int, stop: int, words: list[str], starts: list[int], ends: list[int]) -> None:
-    """Append a token, its contraction opened: don't is do + not, I'm is i + am, Ruth's is ruth + 's."""
-    lower = token.lower()
-    if len(lower) != len(token):  # a letter whose lower case is longer
-        lower = token
-    parts: list[tuple[str, int]] = [(lower, len(token))]
-    if "'" in lower:
-        cut = len(lower) - 3 if lower.endswith("n't") and len(lower) > 3 else lower.rfind("'")
-        tail = lower[cut:]
+def _add_contracted(word: str, at: int, words: list[str], starts: list[int], ends: list[int]) -> None:
+    """Append a token with its contraction opened: don't is do + not, I'm is i + am, Ruth's is ruth + 's."""
+    parts: list[tuple[str, int]] = [(word, len(word))]
+    if "'" in word:
+        cut = len(word) - 3 if word.endswith("n't") and len(word) > 3 else word.rfind("'")
+        tail = word[cut:]
         if tail == "n't":
-            head = lower[:cut]
-            parts = [(english.NEGATIVE_STEMS.get(head, head), cut), ("not", len(lower))]
+            parts = [(english.NEGATIVE_STEMS.get(word[:cut], word[:cut]), cut), ("not", len(word))]
         elif tail in ("'s", "'d", "'ll", "'m", "'re", "'ve") and cut:
-            parts = [(lower[:cut], cut), (english.CONTRACTED.get(tail, tail), len(lower))]
-    elif lower in english.WITHOUT_APOSTROPHE:
-        length, head, tail = english.WITHOUT_APOSTROPHE[lower]
-        parts = [(head, length), (tail, len(lower))]
+            parts = [(word[:cut], cut), (english.CONTRACTED.get(tail, tail), len(word))]
+    else:
+        length, head, tail = english.WITHOUT_APOSTROPHE[word]
+        parts = [(head, length), (tail, len(word))]
     begin = 0
-    for word, finish in parts:
-        words.append(word), starts.append(at + begin), ends.append(at + finish)
+    for part, finish in parts:
+        words.append(part), starts.append(at + begin), ends.append(at + finish)
         begin = finish

@@ -19,6 +19,7 @@ from refold.fold.scene import CLAUSE_ENDS, Filled, Range, Scene
 from refold.fold.sentences import Sentence
 
 REST_WORDS_MAX = 60
+_AT_HAND = frozenset(("this", "that", "these", "those", "it", "the"))
 _QUOTES = ('"', "'")
 
 
@@ -37,7 +38,7 @@ def fill(slot: Slot, scene: Scene, at: int, until: str | None = None) -> Filled:
     if slot.unless:
         ranges = [one for one in ranges if not _bounded_by(scene, one, scene.grammar.words[slot.unless])]
     if slot.only:
-        ranges = [one for one in ranges if _bounded_by(scene, one, scene.grammar.words[slot.only])]
+        ranges = [one for one in ranges if _is_standing(scene, one) and _bounded_by(scene, one, scene.grammar.words[slot.only])]
     ranges = [(first, end) for first, end in ranges if _is_whole(scene.sentence, first, end)]
     return (ranges, after + (scene.word(after) in _QUOTES)) if ranges else None
 
@@ -48,6 +49,12 @@ def _bounded_by(scene: Scene, words: Range, listed: WordList) -> bool:
     if scene.words[first] in listed or scene.words[end - 1] in listed:
         return True
     return listed.group_at(scene.words, first) > 0
+
+
+def _is_standing(scene: Scene, words: Range) -> bool:
+    """Whether an order is about more than what lies at hand: "use metric units", not "answer" or "use this file"."""
+    first, end = words
+    return end - first > 1 and scene.words[first + 1] not in _AT_HAND
 
 
 def _is_whole(sentence: Sentence, first: int, end: int) -> bool:
@@ -142,27 +149,7 @@ def _noun(slot: Slot, scene: Scene, at: int, until: str | None) -> Filled:
 
 _BREAKS = frozenset(("when", "once", "because", "but", "so", "if", "unless", "although", "though", "while", "which", "until"))
 _BREAKS_AFTER_COMMA = _BREAKS | {"since", "i", "we", "and", "then", "please", "as", "he", "she", "they"}
-_COURTESIES = frozenset(
-    (
-        ",",
-        "please",
-        "again",
-        "too",
-        "soon",
-        "now",
-        "later",
-        "then",
-        "thanks",
-        "and",
-        "yet",
-        "still",
-        "either",
-        "though",
-        "also",
-        "ok",
-        "okay",
-    )
-)
+_COURTESIES = frozenset(english.TAIL) | {","}
 
 
 def _action(slot: Slot, scene: Scene, at: int, until: str | None) -> Filled:
@@ -177,9 +164,18 @@ def _action(slot: Slot, scene: Scene, at: int, until: str | None) -> Filled:
             break
         if word in (",", "and") and scene.word(end + 1) in _BREAKS_AFTER_COMMA:
             break
+        if word in ("before", "after") and scene.word(end + 1) in english.PRONOUNS - {"my", "our", "his", "her", "their"}:
+            break
+        if word in ("since", "as") and scene.word(end + 1) in _BREAKS_AFTER_COMMA | {"soon", "long", "you", "it", "the", "my"}:
+            break
         end += 1
     end = _without_tail(scene, at, end)
     return ([(at, end)], end) if end > at else None
+
+
+def _doing(slot: Slot, scene: Scene, at: int, until: str | None) -> Filled:
+    """Fill with what somebody is doing: a verb phrase that begins with an -ing."""
+    return _action(slot, scene, at, until) if scene.words[at].endswith("ing") and len(scene.words[at]) > 4 else None
 
 
 _STANDING = (("from", "now", "on"), ("in", "future"), ("in", "the", "future"), ("going", "forward"), ("at", "all", "times"), ("for", "me"))
@@ -189,7 +185,7 @@ _REST_ENDS = english.TERMINATORS | {"...", "(", ";", "\u2014", "\x01", "\x02"}
 def _rest(slot: Slot, scene: Scene, at: int, until: str | None) -> Filled:
     """Fill with everything to the end of the sentence."""
     words = scene.words
-    if not words[at][0].isalpha() or words[at] in ("i", "we", "you", "he", "she", "they"):
+    if not words[at][0].isalpha() or words[at] in ("i", "we", "you", "he", "she", "they", "it", "that", "this"):
         return None
     end = at
     while end < min(len(words), at + REST_WORDS_MAX) and words[end] not in _REST_ENDS and words[end] != until:
@@ -322,6 +318,7 @@ _FILLERS: dict[str, Callable[[Slot, Scene, int, str | None], Filled]] = {
     "Person": _person,
     "Place": _place,
     "Action": _action,
+    "Doing": _doing,
     "Rest": _rest,
     "Contact": _contact,
     "Handle": _handle,

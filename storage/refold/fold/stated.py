@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from refold.fold.clauses import Opening, Subject, dropped
 from refold.fold.grammar import NONE, Index
@@ -17,6 +17,7 @@ from refold.fold.verb_group import FINITE_FIRST, FINITE_THIRD, Reading, Tense, r
 from refold.fold.verbs import Form
 from refold.model import Act, Modality, Span
 
+PHRASE_WORDS_MAX = 2  # of a value that is taken for granted: "my nut allergy", not "my doctor suspects asthma"
 _FINITE = FINITE_FIRST | FINITE_THIRD
 
 
@@ -35,9 +36,14 @@ def by_words(context: Context, opening: Opening) -> list[Statement]:
     A value that is itself a statement counts as that: "from now on call me Mo" is a name, not an instruction.
     """
     found = _by_words(context, opening)
-    inner = [Opening(one.binding.values[0][0], opening.begin) for one in found if one.binding.slot and one.binding.slot.kind == "Rest"]
-    plain = [one for one in found if not one.binding.slot or one.binding.slot.kind != "Rest"]
-    return plain or (_by_words(context, inner[0]) if inner else []) or found
+    orders = [one for one in found if one.binding.slot and one.binding.slot.kind == "Rest"]
+    plain = [one for one in found if one not in orders]
+    if plain or not orders:
+        return plain
+    inner = _by_words(context, Opening(orders[0].binding.values[0][0], opening.begin))
+    if orders[0].act is Act.DENY:
+        inner = [replace(one, act=Act.DENY) for one in inner if one.act is Act.SAY]
+    return [one for one in inner if one.relation is not orders[0].relation] or orders
 
 
 def _by_words(context: Context, opening: Opening) -> list[Statement]:
@@ -49,7 +55,15 @@ def _by_words(context: Context, opening: Opening) -> list[Statement]:
         if any(one.binding.slot and one.binding.slot.kind != "Rest" for one in found):
             return found
         return list(_led_by(context, opening, at + denial, speaker, denied=True)) or found
-    return list(_led_by(context, opening, at, speaker, denied=False))
+    return list(_led_by(context, opening, at, speaker, denied=False)) or list(_wholes(context, opening))
+
+
+def _wholes(context: Context, opening: Opening) -> Iterator[Statement]:
+    scene = context.scene
+    for pattern in scene.grammar.wholes:
+        binding = match(pattern.rest, scene, opening.at) if pattern.needed <= scene.has else None
+        if binding:
+            yield _statement(context, opening, pattern, binding, (scene.sentence.voice,), opening.at, pattern.act)
 
 
 def _led_by(context: Context, opening: Opening, at: int, speaker: tuple[Span | None, ...], *, denied: bool) -> Iterator[Statement]:
@@ -185,10 +199,10 @@ def _at_verb(context: Context, opening: Opening, who: Subject, reading: Reading,
         return None
     entities = ((scene.sentence.voice,) if who.is_first else ()) + who.people
     if pattern.subject is not None:
-        if pattern.subject.kind != "Name" or len(who.names) != 1 or who.is_first:
+        if pattern.subject.kind != "Name" or len(who.names) != 1 or who.is_first != pattern.is_shared:
             return None
         binding.values, binding.slot = [who.names[0]], pattern.subject
-        entities = (_owner_of(scene, binding),)
+        entities = (scene.sentence.voice,) if pattern.is_shared else (_owner_of(scene, binding),)
     if binding.is_denied and stands[0] is not Act.SAY:
         return None
     act, modality = _denied(stands, binding)
@@ -200,11 +214,13 @@ def _at_verb(context: Context, opening: Opening, who: Subject, reading: Reading,
     return statement
 
 
-def _going_on(index: Index, scene: Scene, at: int) -> Iterable[Pattern]:
+def _going_on(index: Index, scene: Scene, at: int) -> list[Pattern]:
     """Return the patterns that may go on with the word at `at`, or with the next one behind adverbs, dates and denials."""
     here = index.at(scene.word(at))
     beyond = scene.passed(at)
-    return here if beyond == scene.word(at) else dict.fromkeys((*here, *index.at(beyond)))
+    found = here if beyond == scene.word(at) else dict.fromkeys((*here, *index.at(beyond)))
+    has = scene.has
+    return [pattern for pattern in found if pattern.needed <= has]
 
 
 _IS = frozenset(("is", "are", "'s", "was"))
@@ -214,17 +230,28 @@ _POSSESSED = frozenset(("my", "our", "me", "us", "'s"))
 def of_thing(context: Context, opening: Opening) -> Iterator[Statement]:
     """Yield what patterns like "{x} is my favourite" find: the value is the subject, and whose it is comes behind."""
     scene = context.scene
-    if _POSSESSED.isdisjoint(scene.words) or _IS.isdisjoint(scene.words):
+    if _POSSESSED.isdisjoint(scene.has):
         return
-    for needed, pattern in scene.grammar.things:
-        filled = fill(pattern.subject, scene, opening.at, "is") if pattern.subject and needed.issubset(scene.words) else None
-        reading = _be(scene, filled[1]) if filled else None
+    for pattern in scene.grammar.things:
+        verb = _verb_at(scene, opening.at, pattern.verb) if pattern.needed <= scene.has else None
+        filled = fill(pattern.subject, scene, opening.at, scene.words[verb]) if verb and pattern.subject else None
+        readable = readings(scene, filled[1], forms=_FINITE) if filled else ()
+        reading = next((one for one in readable if one.key == pattern.verb), None)
         binding = match(pattern.rest, scene, reading.after, owner_is_my=True) if reading else None
         stands = stance(pattern, reading, is_event=False) if binding and reading else None
         if filled and binding and stands:
             binding.values, binding.slot = filled[0], pattern.subject
             yield _statement(context, opening, pattern, binding, (_owner_of(scene, binding),), opening.at, *_denied(stands, binding))
             return
+
+
+def _verb_at(scene: Scene, at: int, key: str) -> int | None:
+    """Return the first word behind `at` that is a form of a verb."""
+    for index in range(at + 1, len(scene.words)):
+        word = scene.words[index]
+        if word in _IS if key == "be" else any(verb == key for verb, _ in scene.grammar.forms.get(word, ())):
+            return index
+    return None
 
 
 def _owner_of(scene: Scene, binding: Binding) -> Span | None:
@@ -244,6 +271,8 @@ def granted(context: Context) -> Iterator[Statement]:
         found: dict[str, tuple[Pattern, Binding]] = {}
         for pattern in _going_on(scene.grammar.phrases, scene, at + 1):
             binding = _phrase(scene, pattern, at)
+            if binding and any(end - first > PHRASE_WORDS_MAX for first, end in binding.values):
+                continue
             if binding and (pattern.relation not in found or binding.end > found[pattern.relation][1].end):
                 found[pattern.relation] = pattern, binding
         for pattern, binding in found.values():

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from refold.fold import dates, english
 from refold.fold.clauses import Opening, told_by
 from refold.fold.matching import Binding
-from refold.fold.patterns import Pattern, Shape, Slot
+from refold.fold.patterns import WHEN, Pattern, Shape, Slot
 from refold.fold.relations import Kind, Relation, SaidBy
 from refold.fold.scene import CLAUSE_ENDS, Range, Scene
 from refold.fold.slots import fill
-from refold.model import Act, Candidate, Modality, Span, Validity
+from refold.model import Act, Modality, Span, Validity
+from refold.reading import Candidate
 
 _HEDGES = english.by_first(english.TRAILING_HEDGES)
 _GAP_MAX = 6  # words between a statement and its time
@@ -40,6 +41,8 @@ def candidates(statement: Statement, said_at: int) -> list[Candidate]:
     ranges: list[Range | None] = list(_values(statement)) if binding.slot else [None]
     statement = replace(statement, modality=_firmness(statement))
     found = [_candidate(statement, entity, value, said_at) for entity in statement.entities for value in ranges]
+    if WHEN in statement.pattern.rest and not all((one.validity.start or 0) > said_at for one in found):
+        return []
     contrast = _contrast(statement)
     if contrast:
         act, after = contrast
@@ -142,6 +145,9 @@ def _firmness(statement: Statement) -> Modality:
 
 def has_duration(statement: Statement) -> bool:
     """Whether a `since` or `for` carries the statement up to now."""
+    words = statement.scene.words
+    if "since" in (*words[max(0, statement.begin - 8) : statement.begin], statement.scene.word(statement.binding.end)):
+        return True
     time = _time(statement)
     return time is not None and not english.EVER_SINCE.isdisjoint(statement.scene.words[slice(*time)])
 
@@ -152,7 +158,7 @@ def has_duration(statement: Statement) -> bool:
 def _contrast(statement: Statement) -> tuple[Act, Binding] | None:
     """Read "in Munich, not Berlin" and "not in Berlin but in Munich": the other value, and what is said of it."""
     scene, binding = statement.scene, statement.binding
-    if binding.slot is None or binding.slot.kind in ("Action", "Rest") or len(binding.values) != 1:
+    if binding.slot is None or binding.slot.kind in ("Action", "Doing", "Rest") or len(binding.values) != 1:
         return None
     at = binding.end + (scene.word(binding.end) in (",", "\u2014", "("))
     at += scene.word(at) in ("and", "but") and scene.word(at + 1) == "not"

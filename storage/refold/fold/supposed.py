@@ -20,10 +20,13 @@ class Limits:
 
     end: int
     blockers: tuple[int, ...] = ()
+    dictated: int | None = None  # where the text begins that is to be written for the speaker: "Draft a message: ..."
     is_request: bool = False  # "could you remind me to": asked, but asked for
 
     def forbid(self, words: tuple[str, ...], start: int) -> bool:
         """Whether the clause at `start` hangs on a condition or wish: one before it, within it, or right behind its end."""
+        if self.dictated is not None and start > self.dictated:
+            return True
         if not self.blockers:
             return False
         if self.blockers[0] < start:
@@ -38,11 +41,12 @@ def limits(sentence: Sentence) -> Limits:
     """Return what of a sentence may state something."""
     words = sentence.words
     blockers = _blockers(words)
+    dictated = words.index(":") if words[0] in english.DICTATING and ":" in words else None
     if sentence.end_mark != "?":
-        return Limits(len(words), blockers)
+        return Limits(len(words), blockers, dictated)
     at = 1 if words[0] in ("please", "and", "so", "ok", "okay") else 0
     is_request = words[at] in _REQUESTS and words[at + 1 : at + 2] == ("you",)
-    return Limits(_question(words), blockers, is_request)
+    return Limits(_question(words), blockers, dictated, is_request)
 
 
 def _question(words: tuple[str, ...]) -> int:
@@ -63,8 +67,9 @@ def _question(words: tuple[str, ...]) -> int:
 
 def _blockers(words: tuple[str, ...]) -> tuple[int, ...]:
     """Return where a sentence turns to what is only supposed, wished or conditional."""
-    if english.BLOCKERS.isdisjoint(words):
-        return ()
+    fiction = tuple(at for at, word in enumerate(words) if word in english.FICTION and at > 1 and words[at - 2] == "in")
+    if fiction or english.BLOCKERS.isdisjoint(words):
+        return fiction
     pardoned: set[int] = set()
     for at in range(len(words)):
         if phrase := english.longest(words, at, _IFS):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from refold.fold import english
-from refold.fold.clauses import Opening, Subject, openings, starts, subject
+from refold.fold.clauses import NOTE, Opening, Subject, openings, starts, subject
 from refold.fold.extraction import NOTHING, EdgeCandidate, Extraction
 from refold.fold.lines import line_candidates
 from refold.fold.matching import match
@@ -22,7 +22,8 @@ from refold.fold.stated import Context, by_note, by_possession, by_verb, by_word
 from refold.fold.statements import Statement, candidates, refill
 from refold.fold.supposed import Limits, limits
 from refold.fold.verbs import Form
-from refold.model import Act, Candidate, Event, Modality, Role, Span, normalise
+from refold.model import Act, Event, Modality, Role, Span, normalise
+from refold.reading import Candidate
 
 EXTRACTOR = "symbolic/en-1"
 _JOKES = english.by_first(english.JOKES)
@@ -32,7 +33,7 @@ _AUXILIARIES = frozenset(("would", "could", "should", "'d", "let", "will", "migh
 
 def extract(event: Event, relations: Relations) -> Extraction:
     """Read one event. Pure: the same event and relations give the same extraction. Never raises, whatever the text."""
-    if not event.role.asserts:
+    if not event.asserts:
         return NOTHING
     reader = _Reader(event, relations)
     for sentence in sentences(event.text):
@@ -112,25 +113,27 @@ class _Reader:
 
     def _read_clauses(self, scene: Scene, bounds: Limits) -> None:
         shared: Subject | None = None
+        reached: dict[int, Opening] = {}  # a place behind a lead keeps what the lead did: "from what I hear, Ruth ..."
         for start in starts(scene.words):
             if start >= bounds.end and not bounds.is_request:
                 return
             if self._is_correction(scene, start):
                 continue
-            for opening in openings(scene, start):
+            for opening in openings(scene, reached.get(start) or Opening(start, start)):
+                reached[opening.at] = opening
                 if opening.at >= len(scene.words):
                     break
                 context = self._context(scene, opening.teller)
                 who = subject(scene, opening.at, context.antecedent)
                 if who:
                     self._meet(scene, (span for span, _ in zip(who.people, who.names, strict=False)))
-                is_note = shared is None and self.event.role is Role.USER and not opening.teller
+                is_note = start == 0 and self.event.role is Role.USER and not opening.teller
                 statements = (
                     [] if bounds.forbid(scene.words, start) else _statements(context, opening, who, shared, bounds, is_note=is_note)
                 )
                 for statement in statements:
                     self._add(statement)
-                shared = who or shared
+                shared = who or shared or (NOTE if statements and is_note else None)
                 if statements:
                     break
 
@@ -141,10 +144,8 @@ class _Reader:
         sentence = scene.sentence
         if sentence.end_mark == "?" or sentence.voice:
             return
-        if scene.grammar.alias_words.isdisjoint(scene.words):
-            return
-        words = frozenset(scene.words)
-        patterns = [pattern for needed, pattern in scene.grammar.aliases if needed <= words]
+        telling = sorted(scene.grammar.alias_words & scene.has)
+        patterns = [pattern for word in telling for pattern in scene.grammar.aliases[word] if pattern.needed <= scene.has]
         for at in range(len(scene.words) if patterns else 0):
             for pattern in patterns:
                 binding = match(pattern.elements, scene, at)

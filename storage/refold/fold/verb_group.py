@@ -25,6 +25,7 @@ class Tense(IntEnum):
     PERFECT = 4
     PERFECT_PROGRESSIVE = 5
     BEGUN = 6  # started living
+    PLUPERFECT = 7  # had lived
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,8 @@ _PLANNING = {"planning": ("to", "on"), "intending": ("to",), "about": ("to",), "
 _INTENDING = frozenset(("plan", "plans", "intend", "intends", "planned", "decided"))
 _COMING = frozenset(("come", "came", "grown", "grew", "learned", "learnt"))
 _CONSIDERING = frozenset(("thinking", "considering", "contemplating"))
+_RUMOURED = frozenset(("said", "reported", "rumoured", "rumored", "believed", "thought"))
+_ASIDES = english.by_first([("however",), ("though",), ("actually",), ("by", "the", "way"), *english.TRAILING_HEDGES])
 _PERFECT_ONLY = frozenset(("called", "named", "married", "engaged", "known"))  # "she's called": is, not has
 
 
@@ -61,6 +64,14 @@ def readings(scene: Scene, at: int, *, forms: frozenset[Form]) -> list[Reading]:
     while walk.verbs < _VERBS_MAX and walk.step():
         walk.verbs += 1
     return walk.found
+
+
+def aside(words: tuple[str, ...], at: int) -> tuple[int, Modality] | None:
+    """Return the comma behind a remark between subject and verb ("Nora, I think, lives"), and what it does."""
+    phrase = english.longest(words, at, _ASIDES)
+    if not phrase or words[at + len(phrase) : at + len(phrase) + 1] != (",",):
+        return None
+    return at + len(phrase), Modality.HEDGED if phrase in english.TRAILING_HEDGES else Modality.ASSERTED
 
 
 class _Walk:
@@ -93,8 +104,12 @@ class _Walk:
                 self.modality = Modality.REPORTED
             elif word == "always":
                 self.always = True
-            elif word == "," and self.word(self.at + 1) in ("however", "though", "actually") and self.word(self.at + 2) == ",":
-                self.at += 2
+            elif word in ("almost", "nearly"):
+                self.at = len(words)  # what almost happened did not
+                return
+            elif word == "," and (remark := aside(words, self.at + 1)):
+                self.modality = max(self.modality, remark[1])
+                self.at = remark[0]
             elif word not in english.ADVERBS and not (word.endswith("ly") and word not in forms and self.at + 1 < len(words)):
                 return
             self.at += 1
@@ -126,6 +141,7 @@ class _Walk:
         if word == {Form.BASE: "be", Form.ING: "being", Form.PARTICIPLE: "been"}.get(next(iter(self.forms))):
             return self.be()
         if word == "going" and Form.ING in self.forms and self.word(self.at + 1) == "to":
+            self.record_forms(word, move=False)
             return self.go(2, _BASE, modality=Modality.PLANNED)
         if word == "have" and Form.BASE in self.forms:
             return self.perfect()
@@ -140,7 +156,7 @@ class _Walk:
         if word in ("will", "shall", "gonna"):
             self.record("will", Tense.PRESENT)
             return self.go(0, _BASE, modality=Modality.PLANNED)
-        if word in ("may", "might"):
+        if word in ("may", "might") or (word == "could" and following == "be"):
             return self.go(1, _BASE, modality=Modality.HEDGED)
         if word in ("can", "must", "should", "would", "'d"):
             self.found.append(Reading("would" if word == "'d" else word, self.at + 1, Tense.PRESENT, modality=self.modality))
@@ -174,6 +190,8 @@ class _Walk:
             return tense is Tense.PRESENT and self.go(2, _BASE, modality=Modality.PLANNED)
         if following in _PLANNING.get(word, ()):
             return self.go(2, _ING if following == "on" else _BASE, tense=Tense.PRESENT, modality=Modality.PLANNED)
+        if word in _RUMOURED and following == "to":
+            return self.go(2, _BASE, tense=Tense.PRESENT, modality=Modality.REPORTED)
         if word in _CONSIDERING:
             return self.go(1 + (following in ("of", "about")), _ING, tense=Tense.PRESENT, modality=Modality.HEDGED)
         progressive = {Tense.PAST: Tense.PAST_PROGRESSIVE, Tense.PERFECT: Tense.PERFECT_PROGRESSIVE}
@@ -185,7 +203,7 @@ class _Walk:
         if word == "had":
             self.record_forms(word, move=False)
             self.record("have", Tense.PAST)
-            return False
+            return self.go(0, _PARTICIPLE, tense=Tense.PLUPERFECT)
         if word == "'s":
             self.at += 1
         else:
