@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from refold import files, journal
+from refold import files, ingest, journal, recipes
+from refold.folding import Fold
 from refold.journal import ABSENT, Kind, Place, Target
+from refold.memory import Memory
+from refold.recover.audit import audit
+from refold.state.generation import State
 from refold.store import Places, create, places
 from tests.benchmarks import Row, ratio
+from tests.benchmarks.corpus import chats
 
+PARTS = {"small": 2_000, "full": 10_000}
 FILES = 4
 FILE_BYTES = 16_384
 SAMPLE = Kind("sample")
@@ -26,6 +34,7 @@ def now() -> int:
 def rows(size: str) -> Iterator[Row]:
     with TemporaryDirectory() as name:
         yield from transactions(Path(name, "transactions"))
+        yield audits(Path(name, "audits"), PARTS[size])
 
 
 def transactions(folder: Path) -> Iterator[Row]:
@@ -50,6 +59,44 @@ def transactions(folder: Path) -> Iterator[Row]:
     )
 
 
+def audits(folder: Path, parts: int) -> Row:
+    """Audit a store of many parts, against listing and statting all of its files."""
+    with instant_disk(), Memory.create(folder / "store", vault=folder / "vault", root=folder / "root") as memory:
+        where = memory.places
+        for draft in chats(parts, people=20, seed=5):
+            ingest.add(memory.store, [draft], now=now, random=os.urandom)
+        memory.store.log.refresh()
+        work = Fold(memory.store, State.open(memory.store), relations=recipes.relations(), recipe=recipes.search())
+        for first, end in work.plan.batches:
+            work.batch(first, end)
+        work.publish(now=now)  # without the compaction of a whole fold, which would leave few parts
+    assert audit(where).findings == ()
+    return ratio(f"audit of {parts:,} parts", lambda: audit(where), lambda: listed(folder), 2)
+
+
+@contextmanager
+def instant_disk() -> Generator[None]:
+    """Let fsync cost nothing while something large is made that need not last."""
+    kept, files.os = files.os, Unsynced()  # ty: ignore[invalid-assignment]
+    try:
+        yield
+    finally:
+        files.os = kept
+
+
+class Unsynced:
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def fsync(self, descriptor: int) -> None:
+        return None
+
+
+def listed(folder: Path) -> int:
+    """Stat every file, as plainly as it can be done."""
+    return sum(os.lstat(os.path.join(where, name)).st_size for where, _, names in os.walk(folder) for name in names)  # noqa: PTH118
+
+
 def write(where: Places, part: str, name: str) -> journal.Change:
     """Return the step that gives a file other bytes than it has."""
     path = where.store / "extra" / part / name
@@ -63,7 +110,7 @@ def bare(folder: Path, name: str) -> None:
     os.write(descriptor, os.urandom(FILE_BYTES))
     os.fsync(descriptor)
     os.close(descriptor)
-    os.rename(folder / "temporary", folder / name)
+    (folder / "temporary").rename(folder / name)
     descriptor = os.open(folder, os.O_RDONLY)
     os.fsync(descriptor)
     os.close(descriptor)

@@ -10,13 +10,12 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 
 from refold import files
-from refold.errors import Corrupt, KeyMissing, StoreMissing, UnsupportedVersion
+from refold.errors import Corrupt, KeyMissing, UnsupportedVersion
 from refold.files import Kind, Seen
 from refold.journal import JOURNAL
 from refold.keys import crypto, epochs, vault
 from refold.keys.vault import PIN, SIGNING, Vault
-from refold.log.head import Place as LogPlace
-from refold.log.head import newest
+from refold.log import commit as commits
 from refold.recover import findings
 from refold.recover.findings import Finding
 from refold.store import Places
@@ -156,11 +155,16 @@ def _root(opened: Vault, places: Places, live: int, *, is_whole: bool) -> Iterat
 
 
 def _log_epoch(opened: Vault, places: Places) -> int:
-    """Return the epoch of the log's head; 0 where there is no head to be had, which is not for this audit to say."""
+    """Return the epoch of the newest commit; 0 where there is none to be had, which is not for this audit to say."""
+    folder = places.store / "log/commits"
+    path = folder / max((name for name in _names(folder) if commits.version_of(name) is not None), default="none")
     try:
-        return newest(LogPlace(places.store / "log", opened.origin, opened.public_key)).epoch
-    except (Corrupt, StoreMissing, UnsupportedVersion):
+        raw = files.read(path)
+        commit = commits.decode(raw, path)
+        commits.check_signature(raw, opened.public_key, path)
+    except (Corrupt, UnsupportedVersion, FileNotFoundError):
         return 0
+    return commit.epoch
 
 
 def _names(folder: Path) -> list[str]:
