@@ -27,6 +27,7 @@ QUERIES = (
     "berlin berlin ruth ada",
     "2022",
     "the of and",
+    "what is in the chat about tea",
 )
 TEXTS = (
     "I live in Berlin since 2021.",
@@ -141,6 +142,14 @@ def test_hidden_events_change_no_score_of_others(store):
     add(store, [draft for pair in itertools.zip_longest(shown, hidden) for draft in pair if draft])
     state = fold(store).state
     assert [[(hit.text, hit.score) for hit in search(state, [], store.log, view, query, limit=99)] for query in QUERIES] == expected
+
+
+def test_a_hidden_event_of_the_tail_changes_no_score(store):
+    add(store, [say("ada", text, at=str(at)) for at, text in enumerate(TEXTS)])
+    state, view = fold(store).state, View(labels=frozenset())
+    before = [results(store, state, view, query) for query in QUERIES]
+    add(store, [say("ada", f"{text} tea in Berlin", at=str(at), audience=("secret",)) for at, text in enumerate(TEXTS)])
+    assert [results(store, state, view, query) for query in QUERIES] == before
 
 
 def test_a_user_sees_no_other_users_events(store):
