@@ -215,11 +215,16 @@ def half_done(folder: Path, name: str = "reversible", *, step: int | None = None
     places = ground(folder)
     steps = LISTS[name](places)
     done = len(steps) // 2 if step is None else step + 1
-    assert in_child(lambda: _die_after(places, steps, done)) == KILLED
+    assert stopped_after(lambda: journal.commit(places, SAMPLE, steps), done) == KILLED
     return places
 
 
-def _die_after(places: Places, steps: Sequence[Step], done: int) -> None:
+def stopped_after(work: Callable[[], object], done: int) -> int:
+    """Run something in a child that dies when the transaction it makes has done so many steps."""
+    return in_child(lambda: _die_after(work, done))
+
+
+def _die_after(work: Callable[[], object], done: int) -> None:
     from refold.journal import carry
 
     real, count = carry._move, 0
@@ -233,4 +238,4 @@ def _die_after(places: Places, steps: Sequence[Step], done: int) -> None:
 
     carry._move = move  # ty: ignore[invalid-assignment]
     files.os = Disk(killing(0), calls=CALLS)  # ty: ignore[invalid-assignment]
-    journal.commit(places, SAMPLE, steps)
+    work()

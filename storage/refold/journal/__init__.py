@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from refold.journal.engine import Transaction, Turn, commit, mutating
+from refold.journal.record import RecordedChange, RecordedCommit
 from refold.journal.recovery import Cause, Direction, Inspection, Obstacle, StepSeen, inspect, recover
 from refold.journal.scan import Condition, Entry, entries, is_running, require_appendable, require_clear, require_nothing
 from refold.journal.steps import (
@@ -44,6 +45,8 @@ __all__ = [
     "Obstacle",
     "Place",
     "Places",
+    "RecordedChange",
+    "RecordedCommit",
     "Step",
     "StepSeen",
     "Target",

@@ -23,6 +23,12 @@ from refold.journal.steps import INTENTS, Places
 from refold.journal.targets import Standing
 
 OpenStore = Callable[[], Any]
+DIRECTED = {
+    Phase.COMPLETING: "is being completed",
+    Phase.COMMITTED: "was completed",
+    Phase.ROLLING_BACK: "is being rolled back",
+    Phase.ROLLED_BACK: "was rolled back",
+}
 
 
 class Direction(StrEnum):
@@ -233,8 +239,7 @@ def _against(work: Work, seen: tuple[StepSeen, ...], direction: Direction) -> li
     """Say what, of the steps and the phase, stands against a direction."""
     journal, goes_back = work.journal, direction is Direction.ROLL_BACK
     if journal.phase.goes_back is not goes_back and journal.phase.has_direction:
-        done = "ended" if journal.phase.is_final else "begun"
-        return [Obstacle(Cause.RULE, f"it has {done} to {'be completed' if goes_back else 'go back'}, and a direction is final")]
+        return [Obstacle(Cause.RULE, f"it {DIRECTED[journal.phase]}, and a direction is final")]
     found = [
         Obstacle(Cause.DRIFT, f"a target is neither what was recorded before nor after: {one.how}", _path(work, one.step), at)
         for at, one in enumerate(seen)

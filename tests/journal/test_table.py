@@ -1,0 +1,147 @@
+"""The table in storage/README.md: each kind of transaction, stopped at each point, and what recovery then really did.
+
+`python -m tests.journal.test_table` writes it anew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from refold import journal
+from refold.journal import Direction, Entry
+from refold.recover.reset import reset
+from refold.store import Places
+from tests.journal import LISTS, SAMPLE, ground, in_child, left, picture, stopped_after, unsynced
+from tests.recover.conftest import fill
+
+README = Path(journal.__file__).parents[2] / "README.md"
+BEGIN, END = "<!-- transactions: written by tests/journal/test_table.py -->", "<!-- end of transactions -->"
+HEAD = "| kind | stopped | found as | `recover --complete` | `recover --rollback` |\n|---|---|---|---|---|"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of transaction: places in which it can run, and what runs it."""
+
+    name: str
+    make: Callable[[Path], Places]
+    run: Callable[[Places], object]
+
+
+def commit(name: str) -> Callable[[Places], object]:
+    return lambda places: journal.commit(places, SAMPLE, LISTS[name](places))
+
+
+KINDS = (
+    Kind("changes with copies", ground, commit("reversible")),
+    Kind("with a point of no return", ground, commit("decisive")),
+    Kind("removals without copies", ground, commit("erasing")),
+    Kind("reset", fill, lambda places: reset(places, confirm=places.origin)),
+)
+
+
+def stop_before_it_is_named(kind: Kind, places: Places) -> None:
+    def work() -> None:
+        from refold import files
+
+        files.rename_folder = lambda *rest: os._exit(0)  # ty: ignore[invalid-assignment]
+        kind.run(places)
+
+    assert in_child(work) == 0
+
+
+def stop_before_it_is_cleared_away(kind: Kind, places: Places) -> None:
+    def work() -> None:
+        from refold.journal import carry
+
+        carry.finish = lambda work: os._exit(0)  # ty: ignore[invalid-assignment]
+        kind.run(places)
+
+    assert in_child(work) == 0
+
+
+def stops(kind: Kind, folder: Path) -> Iterator[tuple[str, Callable[[Places], object]]]:
+    """Yield the points at which a kind is stopped: around its steps, and after each where they are few."""
+    places = kind.make(folder)
+    stopped_after(lambda: kind.run(places), 0)
+    (entry,) = left(places)
+    assert entry.journal is not None
+    steps = entry.journal.steps
+    yield "before it is recorded", lambda places: stop_before_it_is_named(kind, places)
+    yield "recorded, no step done", lambda places: stopped_after(lambda: kind.run(places), 0)
+    shown = range(1, len(steps)) if len(steps) < 9 else (1, len(steps) - 1)
+    for done in shown:
+        name = "every step but the last done" if len(steps) > 8 and done > 1 else f"after step {done}: {what(steps[done - 1])}"
+        yield name, lambda places, done=done: stopped_after(lambda: kind.run(places), done)
+    yield "every step done, its record not cleared away", lambda places: stop_before_it_is_cleared_away(kind, places)
+
+
+def what(step: object) -> str:
+    """Describe a recorded step by what it does to its target."""
+    assert isinstance(step, journal.RecordedChange)
+    verb = "remove" if step.after.is_absent else "make" if step.before.is_absent else "replace"
+    thing = "a folder" if journal.FOLDER in (step.before.what, step.after.what) else f"`{step.target}`"
+    return f"{verb} {thing}" + (", the point of no return" if step.point_of_no_return else "")
+
+
+def outcome(places: Places, entry: Entry, direction: Direction) -> str:
+    """Recover in a direction, and say where it ended."""
+    inspection = journal.inspect(places, entry.id)
+    if not inspection.is_safe(direction):
+        return f"refused: {inspection.against[direction][0].message}"
+    with unsynced():
+        journal.recover(places, entry.id, direction)
+    return "done"
+
+
+def row(kind: Kind, name: str, stop: Callable[[Places], object], folder: Path, ends: dict[str, dict]) -> str:
+    cells = []
+    for direction in Direction:
+        places = kind.make(folder / direction)
+        before = picture(places)
+        stop(places)
+        entry = next(iter(left(places)), None)
+        found = entry.condition.value if entry else "nothing"
+        if entry is None:
+            with unsynced(), journal.mutating(places):
+                assert journal.entries(places) == []
+            assert picture(places) == before
+            cells.append("nothing to do: all is as before")
+            continue
+        said = outcome(places, entry, direction)
+        if said == "done":
+            now = picture(places)
+            whole = direction is Direction.COMPLETE
+            assert (now == before) if not whole else (set(now) == set(ends["after"]))
+            said = "all is as it should become" if whole else "all is as before"
+        cells.append(said)
+    return f"| {kind.name} | {name} | {found} | {cells[0]} | {cells[1]} |"
+
+
+def table() -> str:
+    """Stop every kind at every point, recover it both ways, and say what came of it."""
+    rows = []
+    with TemporaryDirectory() as name:
+        for number, kind in enumerate(KINDS):
+            folder = Path(name, f"{number}")
+            places = kind.make(folder / "end")
+            stop_before_it_is_cleared_away(kind, places)
+            ends = {"after": picture(places)}
+            for at, (label, stop) in enumerate(stops(kind, folder / "stops")):
+                rows.append(row(kind, label, stop, folder / f"{at}", ends))
+    return "\n".join([HEAD, *rows])
+
+
+def test_the_table_in_the_documentation_is_what_happens():
+    text = README.read_text(encoding="utf-8")
+    assert text.partition(BEGIN)[2].partition(END)[0].strip() == table()
+
+
+if __name__ == "__main__":
+    text = README.read_text(encoding="utf-8")
+    start, _, rest = text.partition(BEGIN)
+    README.write_text(start + BEGIN + "\n" + table() + "\n" + END + rest.partition(END)[2], encoding="utf-8")
