@@ -173,6 +173,12 @@ def test_what_was_left_out_is_counted_within_the_view_alone(store):
     assert found.left_out == {"matched": 3, "beyond_limit": 1, "stop_words": 2, "unknown_words": 1, "later": 2, "unreadable": 0}
 
 
+def test_a_word_in_a_very_long_text_is_found(store):
+    add(store, [say("ada", "pebble " * 200_000 + "needle")])
+    [hit] = search(fold(store).state, [], store.log, OPERATOR, "needle")
+    assert hit.text.endswith("needle")
+
+
 def test_a_query_of_stop_words_finds_nothing(store):
     add(store, [say("ada", "the cat of and")])
     assert search(fold(store).state, [], store.log, OPERATOR, "the of and") == []

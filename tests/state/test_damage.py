@@ -10,7 +10,7 @@ import pytest
 from refold import files
 from refold.errors import Corrupt, UnsupportedVersion
 from refold.state.generation import Absence, State
-from refold.state.manifest import CURRENT, FORMAT, RUNS, file_name
+from refold.state.manifest import CURRENT, FORMAT, RUNS, Manifest, file_name
 from refold.state.runs import Run
 from refold.state.tables import TABLES
 from tests.state.made import add, fold, mentions_each_word, rows, say
@@ -114,6 +114,15 @@ def test_an_older_manifest_under_the_number_of_a_newer_one_does_not_open(store, 
     state = fold(store, by=mentions_each_word).state
     (folder / file_name(state.number)).write_bytes(old)
     assert State.open(store).absent is Absence.DAMAGED
+
+
+def test_a_manifest_opens_only_under_its_own_number_and_key(store, folder):
+    path, key = folder / file_name(1), store.keyring.state_key
+    raw = path.read_bytes()
+    assert Manifest.unseal(raw, key, number=1, path=path).pointer.number == 1
+    for number, other in ((2, key), (1, bytes(32))):
+        with pytest.raises(Corrupt):
+            Manifest.unseal(raw, other, number=number, path=path)
 
 
 def test_a_full_fold_over_damage_gives_the_same_rows(store, folder):
