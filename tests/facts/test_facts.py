@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from refold import recipes
 from refold.errors import Usage
 from refold.fold.rules import Rules
 from refold.model import Precision
@@ -72,6 +73,18 @@ def test_an_entity_is_found_by_its_name_and_by_nobody_elses(world: World):
     assert told(world.facts(None, entity="ruth", relation="works_at")) == [("Ruth", "works_at", "Borealis"), ("Ruth", "works_at", "Acme")]
 
 
+def test_what_somebody_says_of_a_namesake_is_not_about_the_user(world: World):
+    world.tell(BERLIN, say("ada", "Ada lives in Oslo.", on=60, author="ben"))
+    assert told(world.facts()) == [("ada", "lives_in", "Berlin")]
+    assert told(world.facts(entity="Ada")) == [("Ada", "lives_in", "Oslo"), ("ada", "lives_in", "Berlin")]
+
+
+def test_what_holds_stands_before_what_held(world: World):
+    world.tell(*(say("ada", text, on=on) for on, text in enumerate(("I like tea.", "I like jazz.", "I don't like jazz any more."))))
+    for listing in LISTINGS:
+        assert next(fact.standing for fact in world.facts(history=True, **listing)) is Standing.HOLDS
+
+
 def test_an_alias_leads_to_the_same_facts(world: World):
     world.tell(BERLIN, say("ada", "My name is Ada Brandt.", on=10))
     assert world.facts(entity="ada brandt") == world.facts()
@@ -126,6 +139,13 @@ def test_a_hidden_alias_joins_nobody(world: World):
     assert told(world.facts(entity="Ada Brandt", relation="lives_in", labels=["family"])) == [("ada", "lives_in", "Berlin")]
 
 
+def test_a_hidden_alias_joins_nobody_in_the_listing_of_everybody(world: World):
+    alias = say("ada", "My name is Ada Brandt.", on=10, audience=("family",))
+    world.tell(BERLIN, alias, say("ada", "Ada Brandt lives in Oslo.", on=60))
+    assert [fact.value for fact in world.facts(None, relation="lives_in")] == ["Berlin", "Oslo"]
+    assert [fact.value for fact in world.facts(None, relation="lives_in", labels=["family"])] == ["Berlin"]
+
+
 def test_another_memory_is_not_seen(world: World):
     world.tell(BERLIN, say("ben", "Ada lives in Oslo.", on=60))
     assert told(world.facts(entity="Ada")) == [("ada", "lives_in", "Berlin")]
@@ -171,6 +191,25 @@ def test_what_follows_by_rule_is_told_of_whom_it_is_about(world: World):
     (premise,) = world.facts(relation="kin")
     assert told([fact]) == [("Ruth", "kin(sibling)", "ada")]
     assert (fact.rule, fact.premises, fact.support) == ("siblings", (premise.fact_id,), premise.support)
+
+
+def test_a_limit_counts_what_follows(world: World):
+    world.tell(SISTER)
+    assert [len(world.facts(entity="Ruth", limit=limit)) for limit in (1, 2, 3)] == [1, 2, 2]
+
+
+def test_nothing_follows_from_what_does_not_hold(world: World):
+    world.tell(say("ada", "My husband Tom works at Acme.", on=10))
+    assert told(world.facts(entity="Tom", relation="kin")) == [("Tom", "kin(spouse)", "ada")]
+    world.tell(say("ada", "I divorced Tom.", on=30))
+    assert world.facts(entity="Tom", relation="kin") == []
+
+
+def test_the_bound_of_a_rule_is_not_spent_on_the_facts_of_others(world: World):
+    world.tell(SISTER, say("ada", "My sister Mia works at Borealis.", on=30))
+    narrow = Rules(recipes.rules().rules, fan_in=1)
+    for name in ("Ruth", "Mia"):
+        assert told(world.facts(entity=name, relation="kin", rules=narrow)) == [(name, "kin(sibling)", "ada")]
 
 
 def test_what_follows_goes_with_its_premise(world: World):

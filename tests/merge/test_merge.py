@@ -196,6 +196,26 @@ def test_two_names_of_one_entity_are_one_value():
     assert standings(*acts) == [Standing.HOLDS, Standing.INERT]
 
 
+def test_an_end_that_names_no_qualifier_closes_its_value_under_every_one():
+    husband, friend, divorce = (
+        claim("Tom", relation="kin", qualifier=q, day=d, act=a)
+        for q, d, a in (("husband", 1, Act.SAY), ("friend", 2, Act.SAY), ("", 3, Act.END))
+    )
+    other = claim("Ruth", relation="kin", qualifier="sister", day=1)
+    assert standings(husband, friend, divorce, other) == [Standing.ENDED, Standing.ENDED, Standing.CLOSING, Standing.HOLDS]
+
+
+def test_an_end_that_names_neither_closes_what_has_no_qualifier():
+    husband, divorce = claim("Tom", relation="kin", qualifier="husband", day=1), claim(relation="kin", day=3, act=Act.END)
+    assert standings(husband, divorce) == [Standing.HOLDS, Standing.INERT]
+
+
+def test_an_act_without_a_qualifier_silences_nobody_under_another():
+    owner = claim("Ada", relation="property", qualifier="owner", rank=0, day=1)
+    elsewhere = claim("Ben", relation="property", rank=2, day=2, act=Act.DENY)
+    assert standings(owner, elsewhere) == [Standing.HOLDS, Standing.INERT]
+
+
 def test_only_the_highest_rank_present_is_heard():
     acts = [
         claim("Ada", relation="property", rank=1, day=1),
@@ -324,27 +344,36 @@ def test_a_history_says_until_when_a_value_was_believed():
 
 
 def plainly(claims: list[Claim]) -> dict[bytes, tuple[Standing, bytes | None]]:
-    return {c.fact_id: _plain(c, [d for d in claims if _same_group(c, d)]) for c in claims}
+    return {c.fact_id: _plain(c, claims) for c in claims}
 
 
-def _same_group(c: Claim, d: Claim) -> bool:
-    return c.relation == d.relation and normalise(c.qualifier) == normalise(d.qualifier)
+def _own(c: Claim, claims: list[Claim]) -> list[Claim]:
+    return [d for d in claims if c.relation == d.relation and normalise(c.qualifier) == normalise(d.qualifier)]
 
 
-def _plain(c: Claim, group: list[Claim]) -> tuple[Standing, bytes | None]:
+def _heard(c: Claim, claims: list[Claim]) -> list[Claim]:
+    """Return the acts that concern a saying: those of its qualifier, and those without one that name a value."""
+    own = _own(c, claims)
+    strays = [d for d in claims if d.relation == c.relation and not d.qualifier and d.value and d.act is not Act.SAY and d not in own]
     policy = policy_of(c.relation)
     if policy.conflict == "source":
-        louder = [d for d in group if _outranks(d, c)]
-        if louder:
-            top = max(louder, key=lambda d: (d.rank, order(d)))
-            return Standing.OUTRANKED, top.fact_id
-        group = [d for d in group if not any(_outranks(e, d) for e in group)]
+        return [d for d in [*own, *strays] if not any(_outranks(e, d) for e in own)]
     if policy.conflict == "contested":
-        group = [d for d in group if d.asserted_by == c.asserted_by]
+        return [d for d in [*own, *strays] if d.asserted_by == c.asserted_by]
+    return [*own, *strays]
+
+
+def _plain(c: Claim, claims: list[Claim]) -> tuple[Standing, bytes | None]:
+    policy = policy_of(c.relation)
+    said = [d for d in claims if d.relation == c.relation and d.act is Act.SAY and d in _heard(d, claims)]
+    if c.act is not Act.SAY and any(_plain_beater(d, _heard(d, claims)) == c for d in said):
+        return Standing.CLOSING, None
+    louder = [d for d in _own(c, claims) if policy.conflict == "source" and _outranks(d, c)]
+    if louder:
+        return Standing.OUTRANKED, max(louder, key=lambda d: (d.rank, order(d))).fact_id
     if c.act is not Act.SAY:
-        closes = any(_plain_beater(d, group) == c for d in group if d.act is Act.SAY)
-        return (Standing.CLOSING if closes else Standing.INERT), None
-    beater = _plain_beater(c, group)
+        return Standing.INERT, None
+    beater = _plain_beater(c, _heard(c, claims))
     if beater:
         standing = {Act.SAY: Standing.SUPERSEDED, Act.DENY: Standing.DENIED, Act.END: Standing.ENDED}[beater.act]
         return standing, beater.fact_id

@@ -5,7 +5,8 @@ hidden statement changes nothing for those who may not see it, and where a newer
 
 The rule, for one entity, per relation and qualifier, over its acts in merge order:
 
-- The last act on a value must be `say`. A denial or end without a value ("I quit") closes every value that is open.
+- The last act on a value must be `say`. A denial or end without a value ("I quit") closes every value that is open; one that names a
+  value and no qualifier ("I divorced Tom") closes that value under every qualifier.
 - In a relation with cardinality one, only the value of the last `say` can hold; if it was denied or ended since, nothing holds.
 - Only what is asserted fills such a relation; what is planned, hedged or reported stays tentative beside it.
 - An asserted denial or end closes whatever it names. Any other closes only statements of its own modality.
@@ -18,7 +19,7 @@ The order is of the statements, (said_at, source, part, seq, span, extractor, ac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
@@ -109,21 +110,37 @@ def decide(claims: Iterable[Claim], policy_of: PolicyOf, component_of: Component
 
     `component_of` names the entity a mention belongs to: for values that are entities, and for who asserts.
     """
-    groups: dict[tuple[str, str], list[Claim]] = {}
+    relations: dict[str, dict[str, list[Claim]]] = {}
     for claim in sorted(claims, key=order):
-        groups.setdefault((claim.relation, normalise(claim.qualifier)), []).append(claim)
-    return [decided for key in sorted(groups) for decided in _decide_group(groups[key], policy_of(key[0]), component_of)]
+        relations.setdefault(claim.relation, {}).setdefault(normalise(claim.qualifier), []).append(claim)
+    return [
+        decided for relation, groups in sorted(relations.items()) for decided in _decide_relation(groups, policy_of(relation), component_of)
+    ]
 
 
-def _decide_group(group: Sequence[Claim], policy: Policy, component_of: ComponentOf) -> list[Decided]:
-    """Decide the claims of one relation and qualifier, which come in merge order."""
-    outranked = _outranked(group) if policy.conflict == "source" else {}
-    heard = [claim for claim in group if claim.fact_id not in outranked]
+def _decide_relation(groups: Mapping[str, Sequence[Claim]], policy: Policy, component_of: ComponentOf) -> list[Decided]:
+    """Decide the claims of one relation, by qualifier, each in merge order."""
+    strays = [claim for claim in groups.get("", ()) if claim.act is not Act.SAY and value_of(claim, component_of) != ""]
+    decided: list[Decided] = []
+    closing: set[bytes] = set()
+    for qualifier, group in sorted(groups.items()):
+        found = _decide_group(group, strays if qualifier else (), policy, component_of)
+        closing.update(one.claim.fact_id for one in found if one.standing is Standing.CLOSING)
+        own = {claim.fact_id for claim in group}
+        decided += [one for one in found if one.claim.fact_id in own]
+    return [Decided(one.claim, Standing.CLOSING) if one.claim.fact_id in closing else one for one in decided]
+
+
+def _decide_group(group: Sequence[Claim], strays: Sequence[Claim], policy: Policy, component_of: ComponentOf) -> list[Decided]:
+    """Decide the claims of one relation and qualifier, and how the acts without a qualifier fare among them."""
+    together = sorted([*group, *strays], key=order)
+    outranked = _outranked(group, together) if policy.conflict == "source" else {}
+    heard = [claim for claim in together if claim.fact_id not in outranked]
     fates = dict(outranked)
     for voices in _by_asserter(heard, component_of) if policy.conflict == "contested" else [heard]:
         fates |= _play(voices, policy, component_of)
     flagged = _disputed(heard, fates, policy, component_of) if policy.conflict == "contested" else frozenset()
-    return [_decided(claim, fates, flagged) for claim in group]
+    return [_decided(claim, fates, flagged) for claim in together]
 
 
 Fates = dict[bytes, tuple[Standing, Claim | None]]  # by fact_id
@@ -134,8 +151,8 @@ def _decided(claim: Claim, fates: Fates, flagged: frozenset[bytes]) -> Decided:
     return Decided(claim, standing, claim.fact_id in flagged, beaten_by)
 
 
-def _outranked(group: Sequence[Claim]) -> Fates:
-    """Return the claims that a higher rank silences, each with the newest act of the highest rank.
+def _outranked(group: Sequence[Claim], claims: Sequence[Claim]) -> Fates:
+    """Return which claims a higher rank within the group silences, each with the newest act of the highest rank.
 
     As with closing, an asserted act outweighs any modality, another only its own: "maybe" does not silence a document.
     """
@@ -144,7 +161,7 @@ def _outranked(group: Sequence[Claim]) -> Fates:
         if claim.modality not in loudest or claim.rank >= loudest[claim.modality].rank:
             loudest[claim.modality] = claim
     fates: Fates = {}
-    for claim in group:
+    for claim in claims:
         rivals = [loudest[m] for m in (claim.modality, Modality.ASSERTED) if m in loudest and loudest[m].rank > claim.rank]
         if rivals:
             fates[claim.fact_id] = (Standing.OUTRANKED, max(rivals, key=lambda rival: (rival.rank, order(rival))))

@@ -17,7 +17,8 @@ from refold.state.claims import claims
 from refold.state.generation import State
 from refold.state.visible import Visible
 
-# Claims in merge order (`pos`); the first later act that beats a saying is found by windows over what follows it.
+# Claims in merge order (`pos`); the first later act that beats a saying is found by windows over what follows it. Acts that name a value
+# and no qualifier are spread over all qualifiers (`theme`); there they have no loudness, for they silence nobody.
 BIG = 1 << 40  # more than there are claims
 MERGE = f"""
 WITH placed AS (
@@ -35,10 +36,17 @@ WITH placed AS (
                WHEN act <> 0 THEN coalesce(valid_from, valid_to, said_at) <= $at
                ELSE coalesce(valid_from, CASE WHEN valid_to <= said_at THEN $at ELSE said_at END) <= $at
                     AND (event OR valid_to IS NULL OR $at < valid_to) END
+), spread AS (
+    SELECT *, rank * {BIG} + pos AS loudness FROM placed
+    UNION ALL
+    SELECT stray.* REPLACE (other.theme AS theme), NULL
+    FROM placed stray
+    JOIN (SELECT DISTINCT whole, relation, theme FROM placed WHERE qualifier <> '') other USING (whole, relation)
+    WHERE stray.qualifier = '' AND act <> 0 AND said <> ''
 ), ranked AS (
-    SELECT *, max(rank * {BIG} + pos) OVER (PARTITION BY theme, modality) AS own,
-           max(CASE WHEN modality = 0 THEN rank * {BIG} + pos END) OVER (PARTITION BY theme) AS firm
-    FROM placed
+    SELECT *, max(loudness) OVER (PARTITION BY theme, modality) AS own,
+           max(CASE WHEN modality = 0 THEN loudness END) OVER (PARTITION BY theme) AS firm
+    FROM spread
 ), weighed AS (
     SELECT *, CASE WHEN conflict = 'source'
                    THEN greatest(CASE WHEN own // {BIG} > rank THEN own END, CASE WHEN firm // {BIG} > rank THEN firm END) % {BIG}
@@ -65,7 +73,7 @@ WITH placed AS (
     SELECT f.*, CASE WHEN f.act <> 0 THEN CASE WHEN f.pos IN (SELECT beater FROM followed) THEN 'closing' ELSE 'inert' END
                      WHEN f.beater IS NULL THEN CASE WHEN f.single AND f.modality <> 0 THEN 'tentative' ELSE 'holds' END
                      ELSE CASE b.act WHEN 0 THEN 'superseded' WHEN 1 THEN 'denied' ELSE 'ended' END END AS standing
-    FROM followed f LEFT JOIN heard b ON f.beater = b.pos
+    FROM followed f LEFT JOIN placed b ON f.beater = b.pos
 ), voiced AS (
     SELECT theme, asserter, said, act, max(pos) AS pos FROM heard WHERE conflict = 'contested' AND modality = 0 GROUP BY ALL
 ), disputed AS (
@@ -81,11 +89,12 @@ WITH placed AS (
     SELECT row, pos, whole, theme, place, qualifier, relation, entity, said, act, modality, standing, beater,
            pos IN (SELECT pos FROM disputed) AS contested, CASE WHEN event THEN valid_from END AS happened
     FROM fated
+    WHERE loudness IS NOT NULL
     UNION ALL
-    SELECT row, pos, whole, theme, place, qualifier, relation, entity, said, act, modality, 'outranked', louder,
-           false, CASE WHEN event THEN valid_from END
-    FROM weighed
-    WHERE louder IS NOT NULL
+    SELECT row, pos, whole, theme, place, qualifier, relation, entity, said, act, modality,
+           CASE WHEN louder IS NULL THEN 'closing' ELSE 'outranked' END, louder, false, CASE WHEN event THEN valid_from END
+    FROM (SELECT * REPLACE (CASE WHEN pos NOT IN (SELECT beater FROM followed WHERE beater IS NOT NULL) THEN louder END AS louder)
+          FROM weighed WHERE louder IS NOT NULL AND loudness IS NOT NULL)
 )
 """.replace("{later}", "ORDER BY pos ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING")
 DECIDED = """

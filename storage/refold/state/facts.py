@@ -70,7 +70,7 @@ def known_relations(relations: Relations, rules: Rules) -> set[str]:
 def entities_named(sight: Sight, name: str, *, first_person: bool) -> list[int]:
     """Return the entities that go by a name: of a user only their first person, else whoever anybody calls so."""
     mentions = sight.state.mentions_named(name)
-    wanted = [tag for tag, mention in mentions.items() if not first_person or (mention.is_first_person and ":" not in mention.owner)]
+    wanted = [tag for tag, mention in mentions.items() if mention.is_first_person or not first_person]
     return [component.entity for component in sight.components(wanted)]
 
 
@@ -102,28 +102,24 @@ class Look:
 
     def about(self, entity: int) -> list[Known]:
         """Return what holds about an entity."""
-        return list(self._known([stance for stance in self._sight.stances(entity) if self._counts(stance)], entity))
+        return list(self._known(self._sight.stances(entity), entity))
 
     def valued(self, entity: int) -> list[Known]:
         """Return what holds with that entity as the value."""
         sight = self._sight
-        claims = sight.admitted(sight.state.claims_valued(sight.mentions_of(entity)))
-        about = [component.entity for component in sight.components(claim.mention for claim in claims if claim.relation in self._relations)]
-        found = zip(about, sight.stances_each(about), strict=True)
-        return [
-            known for of, stances in found for known in self._known([s for s in stances if self._counts(s)], of) if known.value == entity
-        ]
+        about = [component.entity for component in sight.components(sight.state.mentions_valuing(sight.mentions_of(entity)))]
+        known = [self._known(stances, of) for of, stances in zip(about, sight.stances_each(about), strict=True)]
+        return [one for of in known for one in of if one.value == entity]
 
     def name(self, entity: int) -> str:
         """Return how an entity is called: as in the newest fact about it, else as in a fact that has it as its value."""
         stances = self._sight.stances(entity)
         return stances[-1].shown.entity if stances else self._names[entity]
 
-    def _counts(self, stance: Stance) -> bool:
-        return stance.standing is Standing.HOLDS and stance.shown.relation in self._relations
-
     def _known(self, stances: Sequence[Stance], entity: int) -> Iterator[Known]:
         for stance in stances:
+            if stance.standing is not Standing.HOLDS or stance.shown.relation not in self._relations:
+                continue
             fact = fact_of(stance)
             self.claims[fact.fact_id] = stance.shown
             value = value_of(stance.shown, self._sight.component_of)

@@ -160,11 +160,9 @@ class State:
         found = claims.claims(self.lookup("assertions", list(mentions)))
         return found if relation is None else [claim for claim in found if claim.relation == relation]
 
-    def claims_valued(self, mentions: Iterable[int]) -> list[Claim]:
-        """Return everything stated with one of some mentions as its value, in no promised order."""
-        values = set(mentions)
-        about = self.lookup("valued", list(values), ["mention"])["mention"].to_pylist()
-        return [claim for claim in self.claims(set(about)) if claim.value_mention in values]
+    def mentions_valuing(self, mentions: Iterable[int]) -> list[int]:
+        """Return the mentions about which something is stated with one of some mentions as its value."""
+        return self.lookup("valued", list(mentions), ["mention"])["mention"].unique().to_pylist()
 
     def all_claims(self) -> list[Claim]:
         """Return every claim, in the order of the table."""

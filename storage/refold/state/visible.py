@@ -35,6 +35,7 @@ class Labels:
 
     def __init__(self, rows: pa.Table) -> None:
         self._scopes: dict[int, Scope] = {}
+        self._of_user: dict[str | None, dict[int, Scope]] = {}  # most views name a user, and few scopes are theirs
         self._audiences: dict[int, frozenset[str]] = {}
         self.add(rows)
 
@@ -42,13 +43,15 @@ class Labels:
         """Take in rows of `labels`."""
         for tag, what, text in zip(*(rows[name].to_pylist() for name in ("tag", "what", "text")), strict=True):
             if what == SCOPE:
-                self._scopes[tag] = Scope(*json.loads(text))
+                scope = self._scopes[tag] = Scope(*json.loads(text))
+                self._of_user.setdefault(scope.user, {})[tag] = scope
             else:
                 self._audiences[tag] = frozenset(json.loads(text))
 
     def visible(self, view: View) -> Visible:
         """Return the tags that a view may see."""
-        scopes = None if view.scope.is_empty else frozenset(tag for tag, scope in self._scopes.items() if view.scope.admits(scope))
+        near = self._scopes if view.scope.user is None else self._of_user.get(view.scope.user, {})
+        scopes = None if view.scope.is_empty else frozenset(tag for tag, scope in near.items() if view.scope.admits(scope))
         held = view.labels
         audiences = None if held is None else frozenset(tag for tag, labels in self._audiences.items() if labels <= held)
         return Visible(scopes, audiences, view.as_of_seq, view.as_of_time)
