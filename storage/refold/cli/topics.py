@@ -33,7 +33,8 @@ REFOLD_VAULT and REFOLD_ROOT.
     "damage": (
         "what to do when bytes are not what was signed or sealed",
         """
-The message names the file. Nothing is repaired or removed by looking; stop writing to this store, and keep a copy of it.
+The message names the file; `refold audit` finds what else is wrong. Nothing is repaired or removed by looking: stop writing to
+this store, and keep a copy of it.
 
 A file of the log (log/commits, log/parts): put it back from a backup. Files there never change once they are written, so the
 file of the same name from any backup or copy is the right one, and is checked when it is read.
@@ -44,6 +45,21 @@ A file of the vault or the root: put it back from its own backup (`refold help k
 
 The disk refuses to write: nothing was acknowledged that is not safe. Look at the disk first; a process whose fsync failed
 writes no more, so start it anew afterwards.
+""",
+    ),
+    "interrupted": (
+        "what to do when a change was interrupted",
+        """
+A change of several files is recorded before it starts. If it is interrupted, everything is read as before and what is said is
+added, but no other change is made until a person decides:
+
+    refold recover                                        what is unfinished
+    refold recover --transaction-id ID                    how it stands, and whether going on or back is safe
+    refold recover --transaction-id ID --complete         carry it to its end
+    refold recover --transaction-id ID --rollback         take back what it did
+
+Either way every file is compared with what was recorded first. Where anything differs, nothing is touched, and the message names
+the file: put it back, or keep the folder of the transaction elsewhere and see to the files by hand. A direction that was taken is final.
 """,
     ),
     "scope": (
@@ -128,7 +144,7 @@ What stands in a command line can be read by other users of the machine and stay
 
 The result stands in data; lists under their plural noun (facts, results, events, subjects). Ids are hexadecimal, times ISO 8601
 in UTC, spans [start, end) in characters. Errors and warnings are findings: what was found, where, and a command to run next.
-They never quote what somebody said.
+They never quote what somebody said. JSON schemas lie in the package: refold/schemas.
 """,
     ),
 }

@@ -1,0 +1,253 @@
+"""What every command says, word for word, to people and to programs: golden transcripts in tests/data/transcripts.
+
+`python -m tests.test_transcripts` writes them anew; what changed in them is what changed for whoever reads or parses the output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+from collections.abc import Callable, Iterator
+from importlib.resources import files as packaged
+from itertools import count
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import jsonschema
+import pytest
+from jsonschema.protocols import Validator
+
+from refold import disclaimers, times
+from refold.cli import main
+from refold.cli.catalogue import COMMANDS, EXIT_CODES, PIPE_CLOSED
+from refold.cli.envelope import OUTPUT_SCHEMA_VERSION
+from refold.memory import Memory
+from refold.recover.audit import AUDIT_SCHEMA_VERSION, Area
+from refold.recover.findings import Severity
+from refold.store import Places
+from refold.store import places as find_places
+from tests.conftest import now
+from tests.journal import unsynced
+from tests.recover import spoils
+
+TRANSCRIPTS = Path(__file__).parent / "data/transcripts"
+SCHEMAS = packaged("refold") / "schemas"
+PRIVATE = ("Ada", "ada", "Ruth", "Berlin", "Munich", "Siemens")  # said by the memory's people: in no finding, ever
+
+Prepare = Callable[[Places], object]
+
+
+def nothing(places: Places) -> None:
+    """Leave the memory as it is."""
+
+
+def no_store(places: Places) -> None:
+    for place in (places.store, places.vault, places.root):
+        shutil.rmtree(place)
+
+
+def add_a_note(places: Places) -> None:
+    (places.store.parent / "notes.md").write_text("# Offsite\n\nOwner: Ada Brandt\n", encoding="utf-8")
+
+
+def add_what_is_not_folded(places: Places) -> None:
+    with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+        memory.add("I work at Siemens.", user_id="ben", source="chat:8#1", said_at="2024-06-03")
+
+
+def add_a_file_of_mine(places: Places) -> None:
+    (places.store / "notes.txt").write_bytes(b"mine")
+
+
+def take_the_place_of_a_demo(places: Places) -> None:
+    (places.store.parent / "taken").mkdir()
+    (places.store.parent / "taken/thesis.tex").write_bytes(b"")
+
+
+# Command lines by the name of their transcript. FACT, ORIGIN and TRANSACTION are looked up; ~ is the folder of the three places.
+LINES: dict[str, list[tuple[Prepare, str]]] = {
+    "init": [(no_store, "init"), (nothing, "init")],
+    "add": [(nothing, "add 'I like Darjeeling.' --user ada --source chat:9#1 --said-at 2024-07-01"), (nothing, "add ' ' --user ada")],
+    "import": [(add_a_note, "import ~/notes.md --user ada"), (nothing, "import ~/missing.md")],
+    "fold": [(add_what_is_not_folded, "fold --plan"), (add_what_is_not_folded, "fold"), (spoils.unfinished, "fold")],
+    "status": [(nothing, "status"), (spoils.root_missing, "status")],
+    "search": [(nothing, "search 'where does Ada live' --user ada --explain"), (nothing, "search Munich")],
+    "context": [(nothing, "context 'where does Ada live' --user ada --tokens 60")],
+    "facts": [(nothing, "facts --user ada --history"), (nothing, "facts --user ada --as-of 2024")],
+    "why": [(nothing, "why FACT --user ada"), (nothing, "why 00 --user ada")],
+    "sql": [(nothing, "sql 'select kind, count(*) as entries from log group by kind order by kind'"), (nothing, "sql 'drop table log'")],
+    "subject": [(nothing, "subject list"), (nothing, "subject show ada"), (nothing, "subject add 'Ada Brandt' ada"), (nothing, "subject")],
+    "audit": [
+        (nothing, "audit"),
+        (spoils.unfinished, "audit --transactions"),
+        (spoils.drifted, "audit"),
+        (spoils.root_missing, "audit --keys --state"),
+        (spoils.open_to_others, "audit --keys --deep"),
+    ],
+    "recover": [
+        (nothing, "recover"),
+        (spoils.unfinished, "recover"),
+        (spoils.unfinished, "recover --transaction-id TRANSACTION"),
+        (spoils.unfinished, "recover --transaction-id TRANSACTION --complete"),
+        (spoils.unfinished, "recover --transaction-id TRANSACTION --rollback"),
+        (spoils.drifted, "recover --transaction-id TRANSACTION"),
+        (spoils.drifted, "recover --transaction-id TRANSACTION --rollback"),
+        (spoils.malformed, "recover --transaction-id TRANSACTION --complete"),
+    ],
+    "reset": [
+        (nothing, "reset"),
+        (add_a_file_of_mine, "reset"),
+        (add_a_file_of_mine, "reset --confirm ORIGIN"),
+        (nothing, "reset --confirm 000000"),
+        (nothing, "reset --confirm ORIGIN"),
+    ],
+    "serve": [(nothing, "serve --port 70000")],
+    "demo": [(take_the_place_of_a_demo, "demo --store ~/taken")],
+    "help": [(nothing, "help"), (nothing, "help limits"), (nothing, "help json"), (nothing, "help nonsense")],
+    "none": [(nothing, ""), (nothing, "remember"), (nothing, "audit --nonsense")],
+}
+
+
+def fill(folder: Path) -> Places:
+    """Make a memory of three statements whose ids, keys and times are always the same."""
+    numbers, minutes = count(), count(times.parse("2024-12-01"), 60_000_000)
+
+    def drawn(size: int) -> bytes:
+        return hashlib.shake_256(f"transcripts {next(numbers)}".encode()).digest(size)
+
+    made = find_places(folder / "store", folder / "vault", folder / "root", env={}, random=drawn)
+    with unsynced(), Memory.create(made.store, vault=made.vault, root=made.root, now=lambda: next(minutes), random=drawn) as memory:
+        memory.add("I live in Berlin.", user_id="ada", source="chat:7#1", said_at="2024-01-10")
+        memory.add("I've been living in Munich since 2023.", user_id="ada", source="chat:7#2", said_at="2024-06-01")
+        memory.add("My sister is called Ruth.", user_id="ada", source="chat:7#3", said_at="2024-06-02")
+        memory.fold()
+        return memory.places
+
+
+def spoken(folder: Path, base: Path, name: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Run the command lines of a transcript, each in both forms on a copy of its own; yield text and envelope."""
+    for number, (prepare, line) in enumerate(LINES[name]):
+        said = {form: said_by(folder / f"{number}{form}", base, prepare, line, form) for form in ("text", "json")}
+        code, out, err = said["text"]
+        code_of_json, raw, nothing_else = said["json"]
+        assert (code_of_json, nothing_else) == (code, "")
+        envelope = json.loads(raw)
+        shown = [f"$ refold {line}", out, *(f"! {each}\n" for each in err.splitlines()), f"exit {code}\n", json.dumps(envelope, indent=1)]
+        yield "\n".join(part.rstrip("\n") for part in shown if part) + "\n", envelope
+
+
+def said_by(folder: Path, base: Path, prepare: Prepare, line: str, form: str) -> tuple[int, str, str]:
+    """Run one command line on a copy of the memory; return how it ended and what it printed, without what changes from run to run."""
+    for name in ("store", "vault", "root"):
+        shutil.copytree(base / name, folder / name)
+    places = find_places(folder / "store", folder / "vault", folder / "root", env={})
+    prepare(places)
+    words = [word.replace("~", str(folder)) for word in shlex.split(filled_in(line, places))]
+    where = ["--store", str(places.store), "--vault", str(places.vault), "--root", str(places.root)]
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main([*where[: 0 if "--store" in words else None], "--format", form, *words])
+    return code, settled(out.getvalue(), folder), settled(err.getvalue(), folder)
+
+
+def filled_in(line: str, places: Places) -> str:
+    if "FACT" in line:
+        with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+            line = line.replace("FACT", memory.facts(user_id="ada", relation="lives_in")[0].fact_id.hex())
+    if "TRANSACTION" in line:
+        line = line.replace("TRANSACTION", next(path.name for path in (places.vault / "journal").iterdir()))
+    return line.replace("ORIGIN", places.origin)
+
+
+def settled(text: str, folder: Path) -> str:
+    """Replace what is another in every run: ids that were drawn, the folder, today, and sizes of what was compressed."""
+    ids: dict[str, str] = {}
+    text = text.replace(str(folder), "~")
+    text = re.sub(r"[0-9a-f]{32}", lambda found: ids.setdefault(found[0], f"<id {len(ids) + 1}>"), text)
+    text = re.sub(r"(?<=--confirm )[0-9a-f]{8}\b", "<8 letters>", text)
+    today = times.day(now())
+    text = re.sub(rf"{today}T[0-9:.]+Z|{today}(?: \d\d:\d\d)?", "<now>", text)
+    text = re.sub(r'(?<=bytes": )\d+', "0", text)
+    text = re.sub(r"[0-9,]+(?= bytes)|[0-9.,]+(?= KiB)", "<size>", text)
+    return re.sub(r"\b[0-9a-f]{8}(?=  ada )", "<id>", text)
+
+
+def transcript(folder: Path, base: Path, name: str) -> str:
+    return "\n".join(text for text, _ in spoken(folder, base, name))
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("transcripts")
+    fill(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_a_command_says_what_its_transcript_says(name: str, base: Path, tmp_path: Path):
+    assert transcript(tmp_path, base, name) == (TRANSCRIPTS / f"{name}.txt").read_text(encoding="utf-8")
+
+
+def test_every_command_has_a_transcript():
+    assert {name.split()[0] for name in COMMANDS} == set(LINES) - {"none"}
+    assert {path.stem for path in TRANSCRIPTS.iterdir()} == set(LINES)
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_every_envelope_is_one_of_the_schema_and_its_findings_name_nobody(name: str, base: Path, tmp_path: Path):
+    for _, envelope in spoken(tmp_path, base, name):
+        validator("envelope", OUTPUT_SCHEMA_VERSION).validate(envelope)
+        if name == "audit" and "audit_schema_version" in envelope["data"]:
+            validator("audit", AUDIT_SCHEMA_VERSION).validate(envelope["data"])
+        findings = json.dumps(envelope["findings"])
+        assert not [word for word in PRIVATE if word in findings]
+        assert set(envelope["disclaimers"]) <= set(disclaimers.ALL)
+
+
+def schema(name: str, version: int) -> dict[str, Any]:
+    return json.loads((SCHEMAS / f"{name}.{version}.json").read_text(encoding="utf-8"))
+
+
+def validator(name: str, version: int) -> Validator:
+    jsonschema.Draft202012Validator.check_schema(schema(name, version))
+    return jsonschema.Draft202012Validator(schema(name, version))
+
+
+def test_the_schemas_know_every_class_severity_and_area():
+    envelope, audit = schema("envelope", OUTPUT_SCHEMA_VERSION), schema("audit", AUDIT_SCHEMA_VERSION)
+    assert envelope["properties"]["exit_class"]["enum"] == [name for code, name, _ in EXIT_CODES if code != PIPE_CLOSED]
+    assert set(envelope["$defs"]["finding"]["properties"]["severity"]["enum"]) == {"error", *Severity}
+    assert audit["properties"]["areas"]["items"]["enum"] == list(Area)
+    assert list(audit["properties"]["counts"]["properties"]) == list(Severity)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"more": 1},
+        {"status": "PASS", "exit_class": "usage"},
+        {"status": "FAIL", "exit_class": "ok"},
+        {"output_schema_version": 2},
+        {"data": []},
+        {"findings": [{"code": "RF-X-001"}]},
+    ],
+)
+def test_the_schema_refuses_what_is_no_envelope(change: dict[str, Any], base: Path, tmp_path: Path):
+    _, envelope = next(iter(spoken(tmp_path, base, "status")))
+    with pytest.raises(jsonschema.ValidationError):
+        validator("envelope", OUTPUT_SCHEMA_VERSION).validate(envelope | change)
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    with TemporaryDirectory() as scratch:
+        fill(Path(scratch, "base"))
+        for each in LINES:
+            (TRANSCRIPTS / f"{each}.txt").write_text(transcript(Path(scratch, each), Path(scratch, "base"), each), encoding="utf-8")
