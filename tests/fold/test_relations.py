@@ -11,13 +11,13 @@ from refold.model import Act, Role
 from tests.fold.said import event, folded, read, shipped
 
 LINES = sorted(
-    {(pattern.relation, pattern.act, pattern.line) for relation in shipped().by_name.values() for pattern in relation.patterns},
+    {(pattern.relation, pattern.act, pattern.line) for patterns in shipped().patterns.values() for pattern in patterns},
     key=lambda line: (line[0], line[1], line[2]),
 )
 
 
 def variants(relation: str, line: str) -> list[Pattern]:
-    return [pattern for pattern in shipped().policy(relation).patterns if pattern.line == line]
+    return [pattern for pattern in shipped().patterns[relation] if pattern.line == line]
 
 
 @pytest.mark.parametrize(("relation", "act", "line"), LINES, ids=lambda value: value.name.lower() if isinstance(value, Act) else value)
@@ -114,7 +114,7 @@ FAULTS = {
 @pytest.mark.parametrize(("text", "message"), FAULTS.values(), ids=FAULTS)
 def test_what_is_wrong_with_the_file_is_said_with_the_relation(text, message):
     with pytest.raises(Usage) as fault:
-        Relations.load(text)
+        assert Relations.load(text).grammar
     assert message in fault.value.message
     assert fault.value.path == "configs/relations.toml"
 

@@ -142,7 +142,7 @@ def _named(scene: Scene, at: int) -> tuple[Range, int] | None:
     """Return a third person named at a word, with or without "my sister" before it, and the word behind."""
     words = scene.words
     begin = at
-    owner = scene.name_end(at)
+    owner = scene.name_end(at) if "'s" in scene.has else at
     if at < owner and scene.word(owner) == "'s" and scene.word(owner + 1) in scene.grammar.phrase_words:
         at = owner  # "Ruth's husband Karl"
     if scene.word(at) in ("my", "our", "his", "her", "their", "the", "'s"):

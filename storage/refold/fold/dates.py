@@ -6,12 +6,11 @@ There is no clock here. "Last week", said on 2024-03-05, is a week of February 2
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from datetime import UTC, date, datetime, timedelta
 from enum import IntEnum
 
-from refold.fold.english import NUMBERS
-from refold.model import Precision, Span, Validity
+from refold.fold import english
+from refold.model import Precision, Validity
 from refold.times import DAY
 
 _ORDINAL = date(1970, 1, 1).toordinal()
@@ -87,10 +86,18 @@ class Bare(IntEnum):
     ENDS = 2  # it ended then: "left Acme in 2023"
 
 
-def phrases(text: str, first: int, end: int) -> Iterator[Span]:
-    """Yield the places of the time phrases in text[first:end]."""
-    for match in _PHRASE.finditer(text, first, end):
-        yield match.span()
+_BEGINNINGS = english.TIME_BEGINNINGS | set(_MONTHS) | {month[:3] for month in _MONTHS} | {"sept", *_WEEKDAYS, *_SEASONS}
+
+
+def may_begin(word: str) -> bool:
+    """Whether a time phrase may begin with a word (in lower case): a cheap question before the dear one."""
+    return word in _BEGINNINGS or word[0].isdigit()
+
+
+def phrase_end(text: str, at: int, end: int) -> int | None:
+    """Return where the time phrase ends that begins at `at`, or None."""
+    match = _PHRASE.match(text, at, end)
+    return match.end() if match else None
 
 
 def resolve(words: str, said_at: int, *, bare: Bare = Bare.PERIOD, ahead: bool = False) -> Validity:
@@ -286,7 +293,7 @@ def _number(count: str) -> int:
     if count.isdigit():
         return int(count)
     words = count.removeprefix("a ").removesuffix(" of")
-    return NUMBERS.get(words, 1)
+    return english.NUMBERS.get(words, 1)
 
 
 def _turned(turn: str, unit: str, today: date) -> Period | None:

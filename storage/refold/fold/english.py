@@ -231,6 +231,12 @@ TIME_WORDS = _words("""
     spring summer autumn fall winter christmas easter life day morning evening afternoon night o'clock noon midnight mornings evenings
     work school breakfast lunch dinner supper bed class sometime point thing
 """)  # a sentence with none of these and no digit names no time
+TIME_BEGINNINGS = _words("""
+    for over in within from between ever since starting beginning as until till up on by before after during through throughout around
+    back later early late mid effective at towards the last next this past coming yesterday today tomorrow tonight a an few couple
+    several many ( one two three four five six seven eight nine ten eleven twelve fifteen twenty all my every each once twice first
+    sometime some christmas easter
+""")
 TAIL = _words("""
     please again too soon now later then thanks and yet still either though also ok okay daily weekly monthly regularly asap first
     immediately eventually someday sometime today tonight

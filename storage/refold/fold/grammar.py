@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from refold.errors import Usage
 from refold.fold import english
-from refold.fold.patterns import Element, Pattern, Shape, Slot, verb_forms
-from refold.fold.verbs import BE_PAST, BE_PRESENT, MODALS, Form
+from refold.fold.patterns import Element, Pattern, Shape, verb_forms
+from refold.fold.verbs import MODALS, Form
 from refold.model import Act
 
 
@@ -69,12 +69,12 @@ class Grammar:
     forms: Mapping[str, tuple[tuple[str, Form], ...]]  # a written verb form: the verbs it may be a form of
     subjects: Mapping[str, Index]  # by verb
     clauses: Mapping[str, Index]  # by first word
-    notes: Index  # of `be`: what a note may say without "I am"
+    openers: frozenset[str]  # words that begin a clause, not a noun: "remind", "please"
     things: tuple[Pattern, ...]  # {x} is my ...
     possessives: Index
     phrases: Index
     phrase_words: frozenset[str]  # a sentence without any of these has no such phrase
-    triggers: frozenset[str]  # a sentence without any of these states nothing
+    telling: frozenset[str]  # a sentence without any of these states nothing
     lines: tuple[Pattern, ...]
     wholes: tuple[Pattern, ...]  # {x:Person} here
     aliases: Mapping[str, tuple[Pattern, ...]]  # by a word without which it is not there
@@ -82,94 +82,62 @@ class Grammar:
     words: Mapping[str, WordList]
 
 
-_CORRECTIONS = frozenset(("meant", "mean", "make", "sorry", "correction", "oops", "rather", "wait")) | {
-    phrase[0] for phrase in english.JOKES
-}
+_CORRECTIONS = frozenset(("meant", "mean", "make", "sorry", "correction", "oops", "rather", "wait", "scratch"))
+_COMMON = english.PREPOSITIONS | english.ARTICLES | {"and", "to", "of", "not", "you", "that", "as", "do", "did", "be", "now"}
+_THIRD = frozenset(("is", "are", "has", "was", "'s"))  # what a third person's sentence has of the shared verbs
+_SHARED = frozenset(("be", "have", *MODALS))  # verbs that are in every other sentence and give nothing away
 
 
 def build(patterns: Iterable[tuple[Pattern, bool]], aliases: tuple[Pattern, ...], word_lists: Mapping[str, frozenset[str]]) -> Grammar:
     """Arrange patterns; each comes with whether its relation is of events."""
     by_shape: dict[Shape, list[Pattern]] = {shape: [] for shape in Shape}
     forms: dict[str, set[tuple[str, Form]]] = {}
+    telling: set[str] = set()
     for pattern, event in patterns:
         by_shape[pattern.shape].append(pattern)
-        if pattern.shape is Shape.SUBJECT:
-            for text, kinds in verb_forms(pattern, event=event or pattern.act is Act.END).items():
-                forms.setdefault(text, set()).update((pattern.verb, form) for form in kinds)
-    be = BE_PRESENT | BE_PAST | {"be", "been", "'s", "'d"}
-    lists = {name: WordList.of(sorted(entries)) for name, entries in word_lists.items()}
-    phrase_words = frozenset(word for pattern in by_shape[Shape.PHRASE] for word in _giveaways(pattern, word_lists))
-    whole_words = frozenset(_telling(pattern) for pattern in by_shape[Shape.WHOLE])
-    notes = [pattern for pattern in by_shape[Shape.SUBJECT] if _is_note(pattern)]
+        written = verb_forms(pattern, event=event or pattern.act is Act.END) if pattern.shape is Shape.SUBJECT else {}
+        for text, kinds in written.items():
+            forms.setdefault(text, set()).update((pattern.verb, form) for form in kinds)
+        telling |= set(written) if pattern.verb not in _SHARED and written else _giveaways(pattern, word_lists)
     alias_words = frozenset(_telling(pattern) for pattern in aliases)
-    clauses = _by_first_word(by_shape[Shape.CLAUSE], word_lists)
     return Grammar(
         forms={text: tuple(sorted(found)) for text, found in forms.items()},
         subjects=_by_verb(by_shape[Shape.SUBJECT]),
-        clauses=clauses,
-        notes=_note_index(notes, word_lists),
+        clauses=_by_first_word(by_shape[Shape.CLAUSE], word_lists),
+        openers=frozenset(one.verb for one in by_shape[Shape.CLAUSE] if one.verb and not one.is_note),
         things=tuple(one for one in by_shape[Shape.SUBJECT] if one.subject and one.subject.kind != "Name"),
         possessives=_index((one, one.before) for one in by_shape[Shape.POSSESSIVE]),
         phrases=_index((one, one.rest) for one in by_shape[Shape.PHRASE]),
-        phrase_words=phrase_words,
-        triggers=frozenset(forms)
-        | frozenset(clauses)
-        | phrase_words
-        | alias_words
-        | whole_words
-        | be
-        | MODALS
-        | _CORRECTIONS
-        | frozenset(_note_words(notes, word_lists)),
+        phrase_words=frozenset(word for one in by_shape[Shape.PHRASE] for word in _giveaways(one, word_lists)),
+        telling=frozenset(telling - {""}) | alias_words | _CORRECTIONS | {"i", "we"},
         lines=tuple(by_shape[Shape.LINE]),
         wholes=tuple(by_shape[Shape.WHOLE]),
         aliases={word: tuple(one for one in aliases if _telling(one) == word) for word in sorted(alias_words)},
         alias_words=alias_words,
-        words=lists,
+        words={name: WordList.of(sorted(entries)) for name, entries in word_lists.items()},
     )
 
 
 def _telling(pattern: Pattern) -> str:
-    """Return the longest word without which a pattern is not there: the one least likely to be there by chance."""
-    return max(sorted(pattern.needed), key=len, default="")
+    """Return a word without which a pattern is not there: the one least likely to be there by chance."""
+    return max(sorted(pattern.needed), key=lambda word: (word not in _COMMON, len(word)), default="")
 
 
-_PREDICATES = frozenset(
-    (
-        "allergic",
-        "intolerant",
-        "based",
-        "employed",
-        "married",
-        "engaged",
-        "fond",
-        "keen",
-        "into",
-        "crazy",
-        "obsessed",
-        "big",
-        "a",
-        "planning",
-        "hoping",
-        "intending",
-        "thinking",
-        "considering",
-        "off",
-        "heading",
-        "visiting",
-        "going",
-        "flying",
-        "travelling",
-    )
-)
-
-
-def _is_note(pattern: Pattern) -> bool:
-    """Whether a note may state it without "I am": "allergic to nuts", "vegan since 2019"; not "nurse" or "at Acme"."""
-    head = pattern.rest[0] if pattern.rest else ""
-    if pattern.verb != "be" or pattern.is_past or pattern.subject:
-        return False
-    return head in _PREDICATES if isinstance(head, str) else head.kind == "Trait"
+def _giveaways(pattern: Pattern, word_lists: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """Return words of which a sentence with the pattern has one; for some, a first person is all that there must be."""
+    word = _telling(pattern)
+    if word and word not in _COMMON:
+        return frozenset((word,))
+    for slot in pattern.slots:
+        entries = word_lists.get(slot.only or slot.kind)
+        if entries and not any(entry.startswith("*") for entry in entries):
+            return frozenset(entry.split()[0 if slot.only else -1] for entry in entries)
+    if pattern.shape is Shape.PHRASE:
+        if not any(slot.kind in word_lists for slot in pattern.slots):
+            what = "a pattern of the form `my ...` has another word, a word list, or an `is`"
+            raise Usage(f"relations: {pattern.relation}: {what}", path="configs/relations.toml")
+        return frozenset(("my", "our", "'s"))
+    return frozenset((pattern.verb,)) if pattern.shape is Shape.CLAUSE else _THIRD
 
 
 def _index(patterns: Iterable[tuple[Pattern, tuple[Element, ...]]]) -> Index:
@@ -191,26 +159,6 @@ def _index(patterns: Iterable[tuple[Pattern, tuple[Element, ...]]]) -> Index:
     )
 
 
-def _note_index(notes: list[Pattern], word_lists: Mapping[str, frozenset[str]]) -> Index:
-    """Arrange notes by their first word, those that begin with a listed word by every word of the list."""
-    found: dict[str, list[Pattern]] = {}
-    for pattern in notes:
-        head = pattern.rest[0]
-        for word in [head] if isinstance(head, str) else sorted({entry.split()[0] for entry in word_lists[head.kind]}):
-            found.setdefault(word, []).append(pattern)
-    return Index({word: tuple(several) for word, several in found.items()}, ())
-
-
-def _note_words(notes: list[Pattern], word_lists: Mapping[str, frozenset[str]]) -> Iterator[str]:
-    """Yield words of which a note has one."""
-    for pattern in notes:
-        head = pattern.rest[0]
-        if isinstance(head, Slot):
-            yield from (entry.split()[-1] for entry in word_lists[head.kind])
-        else:
-            yield _telling(pattern)
-
-
 def _by_verb(patterns: list[Pattern]) -> dict[str, Index]:
     found: dict[str, list[Pattern]] = {}
     for pattern in patterns:
@@ -227,17 +175,3 @@ def _by_first_word(patterns: list[Pattern], word_lists: Mapping[str, frozenset[s
         for word in words:
             found.setdefault(word, []).append(pattern)
     return {word: _index((one, one.rest) for one in several) for word, several in found.items()}
-
-
-def _giveaways(pattern: Pattern, word_lists: Mapping[str, frozenset[str]]) -> Iterator[str]:
-    """Yield words of which a sentence that matches the pattern has one: of its first element after `my`."""
-    first = pattern.rest[0] if pattern.rest else ""
-    if isinstance(first, Slot) and first.kind in word_lists:
-        yield from (entry.split()[-1] for entry in word_lists[first.kind])
-        if any(entry.startswith("*") for entry in word_lists[first.kind]):
-            yield from ("my", "our", "'s")
-    elif isinstance(first, str):
-        yield first
-    else:
-        what = "a pattern of the form `my ...` goes on with a word or a word list, or has an `is`"
-        raise Usage(f"relations: {pattern.relation}: {what}", path="configs/relations.toml")

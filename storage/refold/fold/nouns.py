@@ -60,7 +60,7 @@ def is_clause(scene: Scene, at: int) -> bool:
     word = words[at]
     if word in english.PRONOUNS:
         return not (word in _POSSESSIVE and not _verb_within(scene, at + 1))
-    if word in english.ACTIONS or word in scene.grammar.clauses:
+    if word in english.ACTIONS or word in scene.grammar.openers:
         return True
     if word in english.ADVERBS and (scene.word(at + 1) in english.ACTIONS or scene.word(at + 1) in scene.grammar.forms):
         return True

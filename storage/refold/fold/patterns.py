@@ -7,6 +7,7 @@
     {x} {x:Kind}     the value; {q:Kind} the qualifier; {_:Kind} something that must be there and is not kept
     {o:Name}         whose it is, where `my` does not say it
     {when}           a time that lies ahead
+    [I am] ...       also as a note of the speaker, without "I am"
     {x:Kind-List}    not if its first or last word is in that word list; {x:Kind+List} only if
 
 `compile_line` turns a line into flat patterns without choices, so that matching is a walk along the words: no regular expression, no
@@ -86,6 +87,7 @@ class Pattern:
     verb: str = ""  # the key of its verb
     is_past: bool = False  # written as something that happened: "I moved to"
     is_shared: bool = False  # {x:Name} and I ...: the subject is both
+    is_note: bool = False  # written with [I am] and read without it: "allergic to nuts"
     is_denial: bool = False  # written with `do not`: it states something only where it is denied
     needed: frozenset[str] = frozenset()  # words without which it is not there: a quick way to know that it is not
 
@@ -106,7 +108,7 @@ class Pattern:
 
 def _filler(slot: Slot, words: Mapping[str, frozenset[str]]) -> str:
     """Return an example of what fills a slot."""
-    if slot.only:
+    if slot.only and slot.kind in EXAMPLES:
         return f"{min(words[slot.only])} {EXAMPLES[slot.kind]}"
     return (EXAMPLES.get(slot.kind) or min(words[slot.kind])).replace("*", "art")
 
@@ -123,7 +125,11 @@ def compile_line(line: str, *, relation: str, act: Act, kinds: Collection[str], 
     if len(flats) > FLAT_MAX:
         raise Usage(f"the pattern has {len(flats)} variants, at most {FLAT_MAX} are allowed")
     patterns = [_pattern(_elements(flat, kinds), line, relation, act, event=event) for flat in dict.fromkeys(flats)]
-    return [replace(pattern, needed=_needed(pattern)) for pattern in patterns]
+    may_be_note = line.startswith(NOTE)
+    return [replace(one, needed=_needed(one), is_note=may_be_note and one.shape is Shape.CLAUSE) for one in patterns]
+
+
+NOTE = "[I am] "
 
 
 _SPELLED_OTHERWISE = frozenset((",", ".", "is", "my", "me", "I"))

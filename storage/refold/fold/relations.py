@@ -10,6 +10,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -19,6 +20,7 @@ from refold.fold.grammar import Grammar, build
 from refold.fold.patterns import EXAMPLES, Pattern, Shape, compile_line
 from refold.model import Act, Modality
 
+Lines = tuple[tuple[str, int, str], ...]  # say, deny or end; the line's number under it; the line
 RELATIONS_MAX = 200  # a relation's number is one byte in the state, and 255 is kept free
 
 
@@ -61,7 +63,7 @@ class SaidBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """One relation: its policy and the patterns that state it."""
+    """One relation: its policy and the lines that state it."""
 
     name: str
     cardinality: Cardinality
@@ -73,18 +75,20 @@ class Relation:
     modality: Modality  # of what is stated plainly: a plan is planned
     alias: bool  # its value is another name of the entity
     is_qualified: bool  # a statement of it names a qualifier
-    patterns: tuple[Pattern, ...]
+    lines: Lines
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Relations:
-    """All relations in file order, and what is needed to read them in a text."""
+    """All relations in file order, and what is needed to read them in a text.
+
+    The policies are read at once, the patterns when something is first read with them: who only asks needs no grammar.
+    """
 
     by_name: Mapping[str, Relation]
-    aliases: tuple[Pattern, ...]
-    digest: bytes  # SHA-256 of the canonical content, order included; comments and spacing do not count
-    grammar: Grammar = field(repr=False)
+    aliases: Lines
     word_lists: Mapping[str, frozenset[str]] = field(repr=False)
+    digest: bytes  # SHA-256 of the canonical content, order included; comments and spacing do not count
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -100,6 +104,18 @@ class Relations:
     def __contains__(self, name: str) -> bool:
         return name in self.by_name
 
+    @cached_property
+    def patterns(self) -> Mapping[str, tuple[Pattern, ...]]:
+        """The flat patterns of each relation. Raises Usage, naming the relation, the line and what is wrong."""
+        kinds = {*EXAMPLES, *self.word_lists}
+        return {name: tuple(_patterns(relation, kinds)) for name, relation in self.by_name.items()}
+
+    @cached_property
+    def grammar(self) -> Grammar:
+        """The patterns of all relations and aliases, arranged for reading. Raises Usage as `patterns` does."""
+        stated = [(pattern, self.by_name[name].kind is Kind.EVENT) for name, patterns in self.patterns.items() for pattern in patterns]
+        return build(stated, _alias_patterns(self.aliases, {*EXAMPLES, *self.word_lists}), self.word_lists)
+
     @classmethod
     def load(cls, text: str) -> Relations:
         """Read the text of configs/relations.toml. Raises Usage, naming the relation and what is wrong."""
@@ -107,17 +123,14 @@ class Relations:
             tables = tomllib.loads(text)
         except (tomllib.TOMLDecodeError, RecursionError) as error:
             raise Usage(f"relations: not valid TOML: {error}", path="configs/relations.toml") from None
+        digest = sha256(canonical.encode([list(tables), tables])).digest()
         word_lists = _word_lists(tables.pop("words", {}))
-        kinds = {*EXAMPLES, *word_lists}
         defaults = _defaults(tables.pop("defaults", {}))
-        aliases = _alias_patterns(tables.pop("aliases", {}), kinds)
-        relations = {name: _relation(name, defaults | _table(name, table), kinds) for name, table in tables.items()}
+        aliases = _lines("aliases", _table("aliases", tables.pop("aliases", {})), ("say", "deny"))
+        relations = {name: _relation(name, defaults | _table(name, table)) for name, table in tables.items()}
         if not 1 <= len(relations) <= RELATIONS_MAX:
             raise Usage(f"relations: {len(relations)} relations, expected 1 to {RELATIONS_MAX}", path="configs/relations.toml")
-        content = [list(relations), tomllib.loads(text)]
-        stated = [(pattern, relation.kind is Kind.EVENT) for relation in relations.values() for pattern in relation.patterns]
-        grammar = build(stated, aliases, word_lists)
-        return cls(relations, aliases, sha256(canonical.encode(content)).digest(), grammar, word_lists)
+        return cls(relations, aliases, word_lists, digest)
 
 
 _POLICY: dict[str, type[StrEnum]] = {
@@ -128,7 +141,7 @@ _POLICY: dict[str, type[StrEnum]] = {
     "said_by": SaidBy,
 }
 _FLAGS = ("special", "alias")
-_LINES = {"say": Act.SAY, "deny": Act.DENY, "end": Act.END}
+_ACTS = {"say": Act.SAY, "deny": Act.DENY, "end": Act.END}
 _MODALITIES = {"asserted": Modality.ASSERTED, "planned": Modality.PLANNED}
 _BUILT_IN: dict[str, object] = {
     "cardinality": "many",
@@ -159,9 +172,9 @@ def _defaults(table: object) -> dict[str, Any]:
     return _BUILT_IN | given
 
 
-def _relation(name: str, table: dict[str, Any], kinds: set[str]) -> Relation:
-    if unknown := sorted(set(table) - {*_BUILT_IN, *_LINES}):
-        raise _fault(name, f"unknown key {unknown[0]!r}, expected {', '.join([*_BUILT_IN, *_LINES])}")
+def _relation(name: str, table: dict[str, Any]) -> Relation:
+    if unknown := sorted(set(table) - {*_BUILT_IN, *_ACTS}):
+        raise _fault(name, f"unknown key {unknown[0]!r}, expected {', '.join([*_BUILT_IN, *_ACTS])}")
     if not name.isidentifier() or name != name.lower():
         raise _fault(name, "a name is of lower-case letters, digits and underscores")
     for key, choices in [*_POLICY.items(), ("modality", _MODALITIES)]:
@@ -170,9 +183,9 @@ def _relation(name: str, table: dict[str, Any], kinds: set[str]) -> Relation:
     for key in _FLAGS:
         if not isinstance(table[key], bool):
             raise _fault(name, f"{key} is neither true nor false")
-    if not table.get("say"):
+    lines = _lines(name, {key: value for key, value in table.items() if key in _ACTS}, tuple(_ACTS))
+    if not any(key == "say" for key, _, _ in lines):
         raise _fault(name, "has no `say` line, so nothing could state it")
-    patterns = tuple(_patterns(name, table, kinds))
     return Relation(
         name=name,
         cardinality=Cardinality(table["cardinality"]),
@@ -183,30 +196,16 @@ def _relation(name: str, table: dict[str, Any], kinds: set[str]) -> Relation:
         said_by=SaidBy(table["said_by"]),
         modality=_MODALITIES[table["modality"]],
         alias=table["alias"],
-        is_qualified=any(slot.role == "q" for pattern in patterns for slot in pattern.slots),
-        patterns=patterns,
+        is_qualified=any("{q" in line for _, _, line in lines),
+        lines=lines,
     )
 
 
-def _patterns(name: str, table: dict[str, Any], kinds: set[str]) -> Iterator[Pattern]:
-    for key, act in _LINES.items():
-        for number, line in enumerate(_strings(name, key, table.get(key, [])), 1):
-            patterns = _compiled(name, f"{key} {number}", line, act, kinds, event=act is Act.END or table["kind"] == Kind.EVENT)
-            if act is Act.SAY and not all(any(slot.role == "x" for slot in pattern.slots) for pattern in patterns):
-                raise _fault(name, f"{key} {number}: a pattern without {{x}} states no value")
-            if any(pattern.shape is Shape.ANYWHERE for pattern in patterns):
-                raise _fault(name, f"{key} {number}: {{a}} and {{b}} belong to [aliases]")
-            if table["said_by"] == SaidBy.DOCUMENT and any(pattern.shape is not Shape.LINE for pattern in patterns):
-                raise _fault(name, f"{key} {number}: what only documents say has the form `{{q:Key}}: {{x}}`")
-            yield from patterns
-
-
-def _compiled(name: str, where: str, line: str, act: Act, kinds: set[str], *, event: bool) -> list[Pattern]:
-    """Compile a line; a fault names the relation and the line's number."""
-    try:
-        return compile_line(line, relation=name, act=act, kinds=kinds, event=event)
-    except Usage as error:
-        raise _fault(name, f"{where}: {error.message}") from None
+def _lines(name: str, table: dict[str, Any], keys: tuple[str, ...]) -> Lines:
+    """Return the lines of a table with the key and the number under which each stands there."""
+    if unknown := sorted(set(table) - set(keys)):
+        raise _fault(name, f"unknown key {unknown[0]!r}, expected {', '.join(keys)}")
+    return tuple((key, number, line) for key in keys for number, line in enumerate(_strings(name, key, table.get(key, [])), 1))
 
 
 def _strings(name: str, key: str, lines: object) -> list[str]:
@@ -225,13 +224,30 @@ def _word_lists(table: object) -> dict[str, frozenset[str]]:
     return lists
 
 
-def _alias_patterns(table: object, kinds: set[str]) -> tuple[Pattern, ...]:
-    patterns: list[Pattern] = []
-    for key, lines in _table("aliases", table).items():
-        if key not in ("say", "deny"):
-            raise _fault("aliases", f"unknown key {key!r}, expected say, deny")
-        for number, line in enumerate(_strings("aliases", key, lines), 1):
-            patterns += _compiled("aliases", f"{key} {number}", line, _LINES[key], kinds, event=False)
+def _patterns(relation: Relation, kinds: set[str]) -> Iterator[Pattern]:
+    for key, number, line in relation.lines:
+        act = _ACTS[key]
+        patterns = _compiled(relation.name, key, number, line, kinds, event=act is Act.END or relation.kind is Kind.EVENT)
+        where = f"{key} {number}"
+        if act is Act.SAY and not all(any(slot.role == "x" for slot in pattern.slots) for pattern in patterns):
+            raise _fault(relation.name, f"{where}: a pattern without {{x}} states no value")
+        if any(pattern.shape is Shape.ANYWHERE for pattern in patterns):
+            raise _fault(relation.name, f"{where}: {{a}} and {{b}} belong to [aliases]")
+        if relation.said_by is SaidBy.DOCUMENT and any(pattern.shape is not Shape.LINE for pattern in patterns):
+            raise _fault(relation.name, f"{where}: what only documents say has the form `{{q:Key}}: {{x}}`")
+        yield from patterns
+
+
+def _alias_patterns(lines: Lines, kinds: set[str]) -> tuple[Pattern, ...]:
+    patterns = [pattern for key, number, line in lines for pattern in _compiled("aliases", key, number, line, kinds, event=False)]
     if any({"a", "b"} - {slot.role for slot in pattern.slots} for pattern in patterns):
         raise _fault("aliases", "a pattern has not both {a} and {b}")
     return tuple(patterns)
+
+
+def _compiled(name: str, key: str, number: int, line: str, kinds: set[str], *, event: bool) -> list[Pattern]:
+    """Compile a line; a fault names the relation and the line's number."""
+    try:
+        return compile_line(line, relation=name, act=_ACTS[key], kinds=kinds, event=event)
+    except Usage as error:
+        raise _fault(name, f"{key} {number}: {error.message}") from None

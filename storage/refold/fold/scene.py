@@ -98,8 +98,12 @@ class Scene:
 
 def _times(sentence: Sentence) -> tuple[Range, ...]:
     found: list[Range] = []
-    for first, end in dates.phrases(sentence.text, sentence.starts[0], sentence.ends[-1]):
-        begin, stop = bisect_left(sentence.starts, first), bisect_left(sentence.starts, end)
-        if begin < stop and sentence.starts[begin] == first:
-            found.append((begin, stop))
+    behind = 0
+    for index, word in enumerate(sentence.words):
+        if index < behind or not dates.may_begin(word):
+            continue
+        end = dates.phrase_end(sentence.text, sentence.starts[index], sentence.ends[-1])
+        if end is not None:
+            behind = bisect_left(sentence.starts, end)
+            found.append((index, behind))
     return tuple(found)

@@ -38,7 +38,11 @@ def fill(slot: Slot, scene: Scene, at: int, until: str | None = None) -> Filled:
     if slot.unless:
         ranges = [one for one in ranges if not _bounded_by(scene, one, scene.grammar.words[slot.unless])]
     if slot.only:
-        ranges = [one for one in ranges if _is_standing(scene, one) and _bounded_by(scene, one, scene.grammar.words[slot.only])]
+        ranges = [
+            one
+            for one in ranges
+            if (slot.kind != "Rest" or _is_standing(scene, one)) and _bounded_by(scene, one, scene.grammar.words[slot.only])
+        ]
     ranges = [(first, end) for first, end in ranges if _is_whole(scene.sentence, first, end)]
     return (ranges, after + (scene.word(after) in _QUOTES)) if ranges else None
 

@@ -13,7 +13,7 @@ from refold.fold.relations import Kind, Relations
 from refold.fold.scene import Range, Scene
 from refold.fold.slots import fill
 from refold.fold.statements import Statement, has_duration
-from refold.fold.verb_group import FINITE_FIRST, FINITE_THIRD, Reading, Tense, readings
+from refold.fold.verb_group import FINITE_FIRST, FINITE_THIRD, Reading, readings
 from refold.fold.verbs import Form
 from refold.model import Act, Modality, Span
 
@@ -28,6 +28,7 @@ class Context:
     scene: Scene
     relations: Relations
     antecedent: Span | None
+    is_note: bool = False  # whether a subject may be left out here
 
 
 def by_words(context: Context, opening: Opening) -> list[Statement]:
@@ -49,7 +50,7 @@ def by_words(context: Context, opening: Opening) -> list[Statement]:
 def _by_words(context: Context, opening: Opening) -> list[Statement]:
     scene, at = context.scene, opening.at
     speaker = (scene.sentence.voice,)
-    denial = 2 if scene.words[at : at + 2] == ("do", "not") else 1 if scene.word(at) == "never" else 0
+    denial = 2 if scene.words[at : at + 2] in (("do", "not"), ("no", "longer")) else 1 if scene.word(at) in ("never", "not") else 0
     if denial:
         found = list(_led_by(context, opening, at, speaker, denied=False))
         if any(one.binding.slot and one.binding.slot.kind != "Rest" for one in found):
@@ -71,7 +72,7 @@ def _led_by(context: Context, opening: Opening, at: int, speaker: tuple[Span | N
     scene = context.scene
     index = scene.grammar.clauses.get(scene.word(at), NONE)
     for pattern in _going_on(index, scene, at + 1):
-        if pattern.relation in done or (denied and pattern.act is not Act.SAY):
+        if pattern.relation in done or (denied and pattern.act is not Act.SAY) or (pattern.is_note and not context.is_note):
             continue
         binding = match(pattern.rest, scene, at + (1 if pattern.verb else 0))
         if binding:
@@ -143,22 +144,11 @@ def by_verb(context: Context, opening: Opening, who: Subject) -> Iterator[Statem
 
 
 def by_note(context: Context, opening: Opening) -> Iterator[Statement]:
-    """Yield what a note without a subject says of the speaker: "moved to Munich", "allergic to nuts"."""
+    """Yield what the verb of a note without a subject says of the speaker: "moved to Munich"."""
     scene = context.scene
     who = dropped(scene, opening.at)
     if who:
-        found = [one for one in by_verb(context, opening, who) if not _is_order(one)]
-        if found:
-            yield from found
-            return
-    at = opening.at
-    denied = scene.word(at) in ("not", "never") or scene.words[at : at + 2] == ("no", "longer")
-    reading = Reading("be", at + denied + (scene.word(at) == "no"), Tense.PRESENT, denied)
-    for pattern in _going_on(scene.grammar.notes, scene, reading.after):
-        statement = _at_verb(context, opening, Subject(True, (), (), at, at, FINITE_FIRST), reading, pattern)
-        if statement:
-            yield statement
-            return
+        yield from (one for one in by_verb(context, opening, who) if not _is_order(one))
 
 
 def _is_order(statement: Statement) -> bool:

@@ -26,6 +26,7 @@ from refold.model import Act, Event, Modality, Role, Span, normalise
 from refold.reading import Candidate
 
 EXTRACTOR = "symbolic/en-1"
+SHORT = 4  # words: "Just kidding!" and "Not." are read for what they take back
 _JOKES = english.by_first(english.JOKES)
 _CORRECTING = english.by_first(english.CORRECTING)
 _AUXILIARIES = frozenset(("would", "could", "should", "'d", "let", "will", "might", "may", "can", "do", "did"))
@@ -36,8 +37,9 @@ def extract(event: Event, relations: Relations) -> Extraction:
     if not event.asserts:
         return NOTHING
     reader = _Reader(event, relations)
+    telling = relations.grammar.telling
     for sentence in sentences(event.text):
-        if not relations.grammar.triggers.isdisjoint(sentence.words):
+        if not telling.isdisjoint(sentence.words) or len(sentence.words) <= SHORT:
             reader.read(sentence)
     if event.role is Role.DOCUMENT:
         reader.found += line_candidates(event, relations)
@@ -81,9 +83,9 @@ class _Reader:
         self._read_aliases(scene)
         self._read_clauses(scene, limits(sentence))
 
-    def _context(self, scene: Scene, teller: Span | None = None) -> Context:
+    def _context(self, scene: Scene, teller: Span | None = None, *, is_note: bool = False) -> Context:
         only = next(iter(self.people.values())) if len(self.people) == 1 else None
-        return Context(scene, self.relations, teller or only)
+        return Context(scene, self.relations, teller or only, is_note)
 
     def _meet(self, scene: Scene, spans: Iterable[Span]) -> None:
         for span in spans:
@@ -123,11 +125,11 @@ class _Reader:
                 reached[opening.at] = opening
                 if opening.at >= len(scene.words):
                     break
-                context = self._context(scene, opening.teller)
+                is_note = start == 0 and self.event.role is Role.USER and not opening.teller
+                context = self._context(scene, opening.teller, is_note=is_note)
                 who = subject(scene, opening.at, context.antecedent)
                 if who:
                     self._meet(scene, (span for span, _ in zip(who.people, who.names, strict=False)))
-                is_note = start == 0 and self.event.role is Role.USER and not opening.teller
                 statements = (
                     [] if bounds.forbid(scene.words, start) else _statements(context, opening, who, shared, bounds, is_note=is_note)
                 )
