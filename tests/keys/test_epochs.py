@@ -55,7 +55,7 @@ def test_what_is_loaded_gives_the_keys_of_what_was_written(made: Epochs):
     loaded = made.load(2)
     assert loaded.state_key == second.state_key
     event = DRAW.randbytes(16)
-    assert loaded.event_key(1, event, SUBJECTS[:1]) == Keyring(made.first).event_key(1, event, SUBJECTS[:1])
+    assert loaded.event_key(1, event, (SUBJECTS[0],)) == Keyring(made.first).event_key(1, event, (SUBJECTS[0],))
 
 
 def test_an_epoch_is_live_once_it_is_sealed(made: Epochs):

@@ -30,7 +30,7 @@ def test_an_event_key_is_the_formula(secrets: Secrets):
     """event_key = HMAC(HMAC(HMAC(HMAC(batch_seed, byte 0), byte 1), id), T(label) ‖ suite ‖ id ‖ secrets in the order of their ids)."""
     event = IDS[0]
     batch_secret = hm(hm(secrets.batch_seed, event[:1]), event[1:2])
-    subjects = sorted([ADA, BEN])
+    subjects = tuple(sorted([ADA, BEN]))
     subject_secrets = b"".join(hm(secrets.subject_seed, subject) for subject in subjects)
     label = hashlib.sha256(b"refold.cell/key/v1").digest()
     expected = hm(hm(batch_secret, event), label + b"\x01" + event + subject_secrets)
@@ -41,18 +41,18 @@ def test_an_event_without_subjects_has_its_share_alone(secrets: Secrets):
     event = IDS[0]
     share = hm(hm(hm(secrets.batch_seed, event[:1]), event[1:2]), event)
     label = hashlib.sha256(b"refold.cell/key/v1").digest()
-    assert Keyring(secrets).event_key(1, event, []) == hm(share, label + b"\x01" + event)
+    assert Keyring(secrets).event_key(1, event, ()) == hm(share, label + b"\x01" + event)
 
 
 def test_every_input_changes_the_key(secrets: Secrets):
     keyring = Keyring(secrets)
     keys = {
-        keyring.event_key(1, IDS[0], [ADA]),
-        keyring.event_key(1, IDS[1], [ADA]),
-        keyring.event_key(1, IDS[0], [BEN]),
-        keyring.event_key(1, IDS[0], []),
-        keyring.event_key(1, IDS[0], sorted([ADA, BEN])),
-        keyring.event_key(1, IDS[0], [ADA], 2),
+        keyring.event_key(1, IDS[0], (ADA,)),
+        keyring.event_key(1, IDS[1], (ADA,)),
+        keyring.event_key(1, IDS[0], (BEN,)),
+        keyring.event_key(1, IDS[0], ()),
+        keyring.event_key(1, IDS[0], tuple(sorted([ADA, BEN]))),
+        keyring.event_key(1, IDS[0], (ADA,), 2),
     }
     assert len(keys) == 6
 
@@ -63,29 +63,29 @@ def test_a_fact_key_is_hkdf_of_the_event_key():
 
 def test_the_next_epoch_opens_older_events_of_those_it_carries(secrets: Secrets):
     first = Keyring(secrets)
-    key = first.event_key(1, IDS[0], [ADA])
+    key = first.event_key(1, IDS[0], (ADA,))
     second = Keyring(first.succeed([ADA], random=Random(2).randbytes))
-    assert second.event_key(1, IDS[0], [ADA]) == key
+    assert second.event_key(1, IDS[0], (ADA,)) == key
     third = Keyring(second.succeed([ADA], random=Random(3).randbytes))
-    assert third.event_key(1, IDS[0], [ADA]) == key
+    assert third.event_key(1, IDS[0], (ADA,)) == key
 
 
 def test_a_subject_left_out_darkens_every_event_it_shares(secrets: Secrets):
     first = Keyring(secrets)
     second = Keyring(first.succeed([ADA], random=Random(2).randbytes))
     with pytest.raises(KeyMissing):
-        second.event_key(1, IDS[0], sorted([ADA, BEN]))
+        second.event_key(1, IDS[0], tuple(sorted([ADA, BEN])))
     with pytest.raises(KeyMissing):
-        second.event_key(1, IDS[1], [BEN])
+        second.event_key(1, IDS[1], (BEN,))
 
 
 def test_an_id_used_anew_after_its_erasure_has_another_secret(secrets: Secrets):
     """What the seed of the new epoch gives opens nothing of the old one."""
     first = Keyring(secrets)
     second = Keyring(first.succeed([], random=Random(2).randbytes))
-    second.event_key(2, IDS[1], [ADA])
+    second.event_key(2, IDS[1], (ADA,))
     with pytest.raises(KeyMissing):
-        second.event_key(1, IDS[0], [ADA])
+        second.event_key(1, IDS[0], (ADA,))
 
 
 def test_state_and_attest_keys_are_never_carried_and_the_suppress_key_is(secrets: Secrets):
@@ -104,7 +104,7 @@ def test_an_explicit_secret_stays_the_subjects_in_the_new_epoch(secrets: Secrets
     assert second.has_explicit(ADA)
     assert not second.has_explicit(BEN)
     third = Keyring(second.succeed([ADA], random=Random(3).randbytes))
-    assert third.event_key(2, IDS[3], [ADA]) == second.event_key(2, IDS[3], [ADA])
+    assert third.event_key(2, IDS[3], (ADA,)) == second.event_key(2, IDS[3], (ADA,))
 
 
 def test_single_events_go_dark_and_their_neighbours_do_not(secrets: Secrets):
@@ -113,22 +113,22 @@ def test_single_events_go_dark_and_their_neighbours_do_not(secrets: Secrets):
     neighbour = EventId(IDS[0][:2] + bytes(14))
     cousin = EventId(IDS[0][:1] + bytes([IDS[0][1] ^ 1]) + bytes(14))
     everyone = [*IDS, neighbour, cousin]
-    keys = {event: first.event_key(1, event, []) for event in everyone}
+    keys = {event: first.event_key(1, event, ()) for event in everyone}
 
     def survivors(epoch: int, batch: bytes) -> list[EventId]:
         return [event for event in everyone if event[:2] == batch]
 
     second = Keyring(first.succeed([], gone={1: [IDS[0]]}, survivors=survivors, random=Random(2).randbytes))
     with pytest.raises(KeyMissing):
-        second.event_key(1, IDS[0], [])
-    assert {event: second.event_key(1, event, []) for event in everyone if event != IDS[0]} == {
+        second.event_key(1, IDS[0], ())
+    assert {event: second.event_key(1, event, ()) for event in everyone if event != IDS[0]} == {
         event: key for event, key in keys.items() if event != IDS[0]
     }
     third = Keyring(second.succeed([], gone={1: [neighbour, IDS[5]]}, survivors=survivors, random=Random(3).randbytes))
     for event in (IDS[0], IDS[5], neighbour):
         with pytest.raises(KeyMissing):
-            third.event_key(1, event, [])
-    assert third.event_key(1, cousin, []) == keys[cousin]
+            third.event_key(1, event, ())
+    assert third.event_key(1, cousin, ()) == keys[cousin]
 
 
 def test_no_node_above_a_destroyed_event_is_left(secrets: Secrets):
@@ -140,3 +140,12 @@ def test_no_node_above_a_destroyed_event_is_left(secrets: Secrets):
     after = Keyring(secrets).succeed([], gone={1: [event]}, survivors=lambda epoch, batch: [event], random=Random(2).randbytes)
     kept = after.batches.raw + after.shares.raw + after.subjects.raw + after.batch_seed + after.subject_seed
     assert not any(secret in kept for secret in path)
+
+
+def test_a_crowd_has_the_same_key_every_time_and_is_not_kept_in_memory(secrets: Secrets):
+    keyring = Keyring(secrets)
+    crowd = tuple(SubjectId(number.to_bytes(16, "big")) for number in range(500))
+    assert keyring.event_key(1, IDS[0], crowd) == keyring.event_key(1, IDS[0], crowd)
+    assert crowd not in keyring._living
+    keyring.event_key(1, IDS[0], (ADA,))
+    assert (ADA,) in keyring._living

@@ -5,7 +5,6 @@ AES-256-GCM (NIST SP 800-38D), HMAC-SHA256 (RFC 2104), HKDF-SHA256 (RFC 5869), E
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 from hashlib import sha256
 
@@ -40,21 +39,6 @@ def mac(key: bytes, message: bytes) -> bytes:
     assert len(key) <= BLOCK_BYTES
     block = key.ljust(BLOCK_BYTES, b"\0")
     return sha256(block.translate(OUTER) + sha256(block.translate(INNER) + message).digest()).digest()
-
-
-def keyed(key: bytes) -> Callable[[bytes], bytes]:
-    """Return `mac` under one key for many messages: 0.9 µs each, 600 bytes of memory."""
-    assert len(key) <= BLOCK_BYTES
-    block = key.ljust(BLOCK_BYTES, b"\0")
-    inner, outer = sha256(block.translate(INNER)), sha256(block.translate(OUTER))
-
-    def mac_of(message: bytes) -> bytes:
-        within, without = inner.copy(), outer.copy()
-        within.update(message)
-        without.update(within.digest())
-        return without.digest()
-
-    return mac_of
 
 
 def derive(key: bytes, info: str | bytes) -> bytes:

@@ -11,12 +11,12 @@ Where single events had to go, a seed is replaced by the nodes of its tree besid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from refold.errors import KeyMissing
-from refold.keys.crypto import KEY_BYTES, derive, keyed, label, mac
+from refold.keys.crypto import KEY_BYTES, derive, label, mac
 from refold.model import EventId, SubjectId
 
 CELL_KEY = label("refold.cell/key/v1")
@@ -64,6 +64,7 @@ def node(epoch: int, path: bytes) -> bytes:
 
 NODE_BYTES = 7
 ID_BYTES = 16
+KEPT_BYTES_MAX = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,15 +101,14 @@ class Keyring:
         self.idem_key = secrets.idem_key
         self.suppress_key = secrets.suppress_key
         self._nodes = _Derived(self._node)
-        self._batches = _Derived(self._batch)
-        self._living = _Derived(self._living_secret)  # of subjects, for events of this epoch
-        self._carried = _Derived(self._explicit_secret)  # and for older ones
+        self._living = _Derived(self._living_secrets)  # joined, for events of this epoch
+        self._carried = _Derived(self._explicit_secrets)  # and for older ones
 
-    def event_key(self, epoch: int, event_id: bytes, subjects: Sequence[bytes], suite: int = 1) -> bytes:
+    def event_key(self, epoch: int, event_id: bytes, subjects: tuple[bytes, ...], suite: int = 1) -> bytes:
         """Return the key of a cell. `subjects` are sorted and distinct. Raises KeyMissing if any secret was destroyed."""
-        secret_of = self._living if epoch == self.epoch else self._carried
-        secrets = b"".join(map(secret_of.__getitem__, subjects))
-        share = self._batches[epoch, event_id[:2]](event_id)
+        secrets = (self._living if epoch == self.epoch else self._carried)[subjects]
+        batch = self._nodes[epoch, event_id[:2]]
+        share = self._explicit_share(event_id) if batch is None else mac(batch, event_id)
         return mac(share, CELL_KEYS[suite] + event_id + secrets)
 
     def has_explicit(self, subject: bytes) -> bool:
@@ -137,7 +137,7 @@ class Keyring:
                 _puncture(nodes, epoch, batch)
             for event in events:
                 shares.pop(event, None)
-        carried: dict[bytes, bytes] = {subject: self._living[subject] for subject in subjects}
+        carried: dict[bytes, bytes] = {subject: self._living_secrets((subject,)) for subject in subjects}
         return Secrets(
             self.epoch + 1,
             *(random(KEY_BYTES) for _ in range(5)),
@@ -147,25 +147,20 @@ class Keyring:
             Records.of(shares, ID_BYTES),
         )
 
-    def _living_secret(self, subject: bytes) -> bytes:
-        return self._secrets.subjects.get(subject) or mac(self._secrets.subject_seed, subject)
+    def _living_secrets(self, subjects: tuple[bytes, ...]) -> bytes:
+        seed, explicit = self._secrets.subject_seed, self._secrets.subjects
+        return b"".join([explicit.get(subject) or mac(seed, subject) for subject in subjects])
 
-    def _explicit_secret(self, subject: bytes) -> bytes:
-        secret = self._secrets.subjects.get(subject)
-        if secret is None:
+    def _explicit_secrets(self, subjects: tuple[bytes, ...]) -> bytes:
+        secrets = [self._secrets.subjects.get(subject) for subject in subjects]
+        known = [secret for secret in secrets if secret is not None]
+        if len(known) < len(secrets):
             raise KeyMissing("a subject of this event has no key any more")
-        return secret
-
-    def _batch(self, at: tuple[int, bytes]) -> Callable[[bytes], bytes]:
-        """Return what gives the shares of a batch's events."""
-        secret = self._nodes[at]
-        return self._explicit_share if secret is None else keyed(secret)
+        return b"".join(known)
 
     def _share(self, epoch: int, event_id: bytes) -> bytes | None:
-        try:
-            return self._batches[epoch, event_id[:2]](event_id)
-        except KeyMissing:  # went dark in an earlier epoch
-            return None
+        batch = self._nodes[epoch, event_id[:2]]
+        return self._secrets.shares.get(event_id) if batch is None else mac(batch, event_id)
 
     def _explicit_share(self, event_id: bytes) -> bytes:
         share = self._secrets.shares.get(event_id)
@@ -186,13 +181,15 @@ class Keyring:
 
 
 class _Derived(dict):
-    """Values that are derived when they are first asked for."""
+    """Secrets that are derived when they are first asked for, and kept unless they are those of a crowd."""
 
-    def __init__(self, derive: Callable[[Any], Any]) -> None:
+    def __init__(self, derive: Callable[[Any], bytes | None]) -> None:
         self._derive = derive
 
-    def __missing__(self, key: Any) -> Any:
-        value = self[key] = self._derive(key)
+    def __missing__(self, key: Any) -> bytes | None:
+        value = self._derive(key)
+        if value is None or len(value) <= KEPT_BYTES_MAX:
+            self[key] = value
         return value
 
 

@@ -78,9 +78,12 @@ class Appended:
 
 
 def sealing(
-    plan: Callable[[Head, Keyring], Sequence[Sealable]], *, origin: str, random: Random
+    plan: Callable[[Head, Keyring], Sequence[Sealable]], *, origin: str, random: Random, even_empty: bool = False
 ) -> Callable[[Head, Keyring], Proposal | None]:
-    """Return what proposes the plan's entries, each sealed once as long as neither it nor the epoch changes."""
+    """Return what proposes the plan's entries, each sealed once as long as neither it nor the epoch changes.
+
+    Where there are none, nothing is proposed, or with `even_empty` a commit without entries.
+    """
     cells: dict[tuple[int, int], tuple[bytes, bytes]] = {}
     kept: list[Sealable] = []  # an id() is only good while its object lives
     bound_to = entry.aad_prefix(origin)
@@ -96,7 +99,7 @@ def sealing(
             nonce = nonces[at * crypto.NONCE_BYTES : (at + 1) * crypto.NONCE_BYTES]
             cells[id(one), epoch] = seal(one, keyring, nonce, bound_to)
         if not entries:
-            return None
+            return Proposal(epoch=epoch) if even_empty else None
         headers, payloads = zip(*[cells[id(one), epoch] for one in entries], strict=True)
         return Proposal(headers, payloads, epoch)
 

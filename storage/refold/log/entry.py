@@ -56,6 +56,10 @@ class Header(NamedTuple):
         return cls(*HEADER.unpack(raw))
 
 
+# An entry whose cell was opened: seq, header as written, ids in front of the payload, plaintext. A plain tuple: a million of them are made.
+Opened = tuple[int, bytes, tuple[Any, ...], bytes]
+
+
 def genesis(origin: str) -> bytes:
     """Return what the first entry of a log follows."""
     return hashlib.sha256(GENESIS + origin.encode()).digest()

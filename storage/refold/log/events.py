@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from refold import canonical
-from refold.log.entry import Header
-from refold.model import AliasKind, Draft, Event, EventId, Role, Scope, Source, SubjectId
+from refold.log.entry import HEADER, Header, Opened
+from refold.model import AliasKind, Draft, Event, Role, Scope, Source, SubjectId
+
+ROLES = {str(role): role for role in Role}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,27 +44,32 @@ def encode_event(draft: Draft, *, source: Source, said_at: int, speaker: Subject
     )
 
 
-def decode_event(plaintext: bytes, header: Header, seq: int, subjects: tuple[bytes, ...]) -> Event:
-    """Return the event that an entry holds."""
-    said: dict[str, Any] = json.loads(plaintext)
+def decode_events(cells: Sequence[Opened]) -> list[Event]:
+    """Return the events that opened entries hold."""
+    return [_event(cell, said) for cell, said in zip(cells, _parsed(cells), strict=True)]
+
+
+def _event(cell: Opened, said: dict[str, Any]) -> Event:
+    seq, raw, subjects, _ = cell
+    _, _, _, epoch, recorded_at, event_id, ingest = HEADER.unpack(raw)
     speaker = said["speaker"]
     return Event(
-        event_id=EventId(header.event_id),
-        seq=seq,
-        recorded_at=header.recorded_at,
-        ingest=header.ingest,
-        text=said["text"],
-        source=Source(*said["source"]),
-        said_at=said["said_at"],
-        author=said["author"],
-        speaker=None if speaker is None else SubjectId(bytes.fromhex(speaker)),
-        role=Role(said["role"]),
-        scope=Scope(*said["scope"]),
-        audience=tuple(said["audience"]),
-        subjects=tuple(map(SubjectId, subjects)),
-        metadata=said["metadata"],
-        key=said["key"],
-        epoch=header.epoch,
+        event_id,
+        seq,
+        recorded_at,
+        ingest,
+        said["text"],
+        Source(*said["source"]),
+        said["said_at"],
+        said["author"],
+        None if speaker is None else SubjectId(bytes.fromhex(speaker)),
+        ROLES[said["role"]],
+        Scope(*said["scope"]),
+        tuple(said["audience"]),
+        subjects,
+        said["metadata"],
+        said["key"],
+        epoch,
     )
 
 
@@ -70,7 +78,18 @@ def encode_subject(aliases: tuple[tuple[AliasKind, str], ...]) -> bytes:
     return canonical.encode({"aliases": [[kind, text] for kind, text in aliases]})
 
 
-def decode_subject(plaintext: bytes, header: Header, seq: int, subjects: tuple[bytes, ...]) -> SubjectEntry:
-    """Return the subject that an entry declares."""
-    aliases = tuple((AliasKind(kind), text) for kind, text in json.loads(plaintext)["aliases"])
+def decode_subjects(cells: Sequence[Opened]) -> list[SubjectEntry]:
+    """Return the subjects that opened entries declare."""
+    return [_subject(cell, said) for cell, said in zip(cells, _parsed(cells), strict=True)]
+
+
+def _subject(cell: Opened, said: dict[str, Any]) -> SubjectEntry:
+    seq, raw, subjects, _ = cell
+    header = Header.of(raw)
+    aliases = tuple((AliasKind(kind), text) for kind, text in said["aliases"])
     return SubjectEntry(seq, SubjectId(subjects[0]), aliases, header.epoch, header.recorded_at)
+
+
+def _parsed(cells: Sequence[Opened]) -> list[dict[str, Any]]:
+    """Parse all plaintexts at once: half the time of one by one. Each was authenticated, so none can reach into the next."""
+    return json.loads(b"[" + b",".join([plaintext for _, _, _, plaintext in cells]) + b"]")

@@ -68,9 +68,10 @@ class Log:
     ) -> Appended | None:
         """Append what `plan` returns for the newest head; it is asked again whenever the head moved. None if it returns nothing.
 
-        Raises Locked under a fence, WriteFailed, KeyMissing, Corrupt.
+        A `txn` is looked for afterwards, so there is a commit of it even then. Raises Locked under a fence, WriteFailed, KeyMissing, Corrupt.
         """
-        return append.run(self, append.sealing(plan, origin=self.place.origin, random=random), now=now, random=random, txn=txn)
+        propose = append.sealing(plan, origin=self.place.origin, random=random, even_empty=txn is not None)
+        return append.run(self, propose, now=now, random=random, txn=txn)
 
     def committed(self, txn: str, *, after: int = 0) -> bool:
         """Whether the log has a commit of this transaction id, newer than version `after`. Raises Corrupt."""

@@ -15,8 +15,8 @@ from refold.keys.crypto import NONCE_BYTES
 from refold.keys.keyring import Keyring
 from refold.log import entry, parts
 from refold.log.cache import Cache
-from refold.log.entry import Header
-from refold.log.events import SubjectEntry, decode_event, decode_subject
+from refold.log.entry import Header, Opened
+from refold.log.events import SubjectEntry, decode_events, decode_subjects
 from refold.log.head import Head
 from refold.log.parts import Part, Rows
 from refold.model import EntryKind, Event
@@ -26,10 +26,6 @@ if TYPE_CHECKING:
 
 KINDS = (EntryKind.EVENT, EntryKind.SUBJECT)
 CACHE_BYTES_MAX = 128 << 20
-
-
-# An entry whose cell was opened: seq, header as written, ids in front of the payload, plaintext. A plain tuple: a million of them are made.
-Opened = tuple[int, bytes, tuple[bytes, ...], bytes]
 
 
 class Reader:
@@ -61,15 +57,8 @@ class Reader:
     ) -> Iterator[tuple[list[Event], list[SubjectEntry]]]:
         """Yield events and subject entries, part by part, of the kinds asked for."""
         for opened in self.opened(first, end, kinds=kinds, tally=tally):
-            events: list[Event] = []
-            subjects: list[SubjectEntry] = []
-            for seq, raw, ids, plaintext in opened:
-                header = Header.of(raw)
-                if header.kind == EntryKind.EVENT:
-                    events.append(decode_event(plaintext, header, seq, ids))
-                else:
-                    subjects.append(decode_subject(plaintext, header, seq, ids))
-            yield events, subjects
+            events = decode_events([cell for cell in opened if cell[1][1] == EntryKind.EVENT])
+            yield events, decode_subjects([cell for cell in opened if cell[1][1] == EntryKind.SUBJECT])
 
     def event(self, seq: int) -> Event:
         head = self._log.head
@@ -79,9 +68,10 @@ class Reader:
         header = Header.of(rows.headers()[0])
         if header.kind != EntryKind.EVENT:
             raise Usage(f"entry {seq} is not an event", entry_id=str(seq))
-        for _, raw, ids, plaintext in open_rows(rows, self._log.keyring, self._bound_to, kinds=(EntryKind.EVENT,)):
-            return decode_event(plaintext, Header.of(raw), seq, ids)
-        raise KeyMissing(f"entry {seq} was erased", entry_id=str(seq))
+        events = decode_events(open_rows(rows, self._log.keyring, self._bound_to, kinds=(EntryKind.EVENT,)))
+        if not events:
+            raise KeyMissing(f"entry {seq} was erased", entry_id=str(seq))
+        return events[0]
 
     def _part_with(self, seq: int, head: Head, get) -> Rows:
         try:
