@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +21,6 @@ from refold.state.generation import State, reading
 from refold.store import Places, Store, places
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow as pa
 
     from refold.folding import FoldPlan, FoldReport
@@ -291,7 +289,7 @@ class Memory:
     # Inside
 
     @contextmanager
-    def _reading(self) -> Iterator[State]:
+    def _reading(self) -> Generator[State]:
         """Give the newest state, held against removal while it is read."""
         with ExitStack() as held:
             self._state = held.enter_context(reading(self.store, self._state))
