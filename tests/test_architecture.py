@@ -34,6 +34,7 @@ LAYERS = {
     "refold.recipes": 6,
     "refold.imports": 7,
     "refold.folding": 7,
+    "refold.migrate": 7,
     "refold.recover": 7,
     "refold.status": 7,
     "refold.memory": 8,

@@ -16,7 +16,7 @@ from refold.log.tail import Index, Known
 from refold.model import AliasKind, Draft, EntryKind, Event, EventId, Role, Source, SubjectId, normalise
 from refold.store import Store
 
-__all__ = ["Added", "Index", "add", "check", "subject_add", "subjects"]
+__all__ = ["Added", "Index", "add", "check", "move_in", "rehearse", "subject_add", "subjects"]
 
 TEXT_BYTES_MAX = 16 << 20
 ALIAS_CHARACTERS_MAX = 1_000
@@ -54,6 +54,25 @@ def add(
     batch = _Batch(store, lines, index=index, ingest=ingest, recorded_at=recorded_at, random=random)
     done = store.log.append(batch.plan, now=now, random=random)
     return batch.added(done)
+
+
+def move_in(
+    store: Store, drafts: Sequence[Draft], *, txn: str, ingest: bytes, index: Index | None = None, recorded_at: int, random: Random
+) -> list[Added]:
+    """Import drafts as the commit `txn` of a transaction under way, which holds every other append. Raises as `add` does."""
+    lines = [_line(draft, recorded_at=recorded_at) for draft in drafts]
+    batch = _Batch(store, lines, index=index, ingest=ingest, recorded_at=recorded_at, random=random)
+    return batch.added(store.log.append(batch.plan, now=lambda: recorded_at, random=random, txn=txn))
+
+
+def rehearse(
+    store: Store, drafts: Sequence[Draft], *, ingest: bytes, index: Index | None = None, recorded_at: int, random: Random
+) -> tuple[int, int]:
+    """Return how many events and people an import would add now, and add nothing. Raises as `add` does."""
+    lines = [_line(draft, recorded_at=recorded_at) for draft in drafts]
+    planned = _Batch(store, lines, index=index, ingest=ingest, recorded_at=recorded_at, random=random).plan(*store.log.refresh())
+    events = sum(one.kind is EntryKind.EVENT for one in planned)
+    return events, len(planned) - events
 
 
 def check(draft: Draft, *, recorded_at: int) -> None:

@@ -45,7 +45,9 @@ class Shell:
 
     def __call__(self, *argv: str, form: str = "text") -> Printed:
         code = cli.main(
-            [*argv[:1], *self.places, "--format", form, *argv[1:]] if argv[0] != "subject" else [*self.places, "--format", form, *argv]
+            [*argv[:1], *self.places, "--format", form, *argv[1:]]
+            if argv[0] not in ("subject", "migrate")
+            else [*self.places, "--format", form, *argv]
         )
         printed = self.capture.readouterr()
         return Printed(code, printed.out, printed.err)

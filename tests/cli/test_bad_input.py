@@ -31,6 +31,11 @@ CALLS = {
     "subject add": ("subject", "add", "Ruth"),
     "subject list": ("subject", "list"),
     "subject show": ("subject", "show", "ada"),
+    "migrate prepare": ("migrate", "prepare", "{file}"),
+    "migrate canonicalize": ("migrate", "canonicalize", "00"),
+    "migrate finalize": ("migrate", "finalize", "00"),
+    "migrate list": ("migrate", "list"),
+    "migrate drop": ("migrate", "drop", "00"),
     "serve": ("serve", "--port", "4999"),
 }
 
@@ -139,7 +144,9 @@ def test_a_lost_root(shell, call, form, tmp_path):
 def test_a_principal_that_nobody_knows(shell, call, form):
     if call[0] != "serve":
         refused(
-            shell(call[0], "--as", "mallory", *call[1:], form=form) if call[0] != "subject" else shell(*call, "--as", "mallory", form=form),
+            shell(call[0], "--as", "mallory", *call[1:], form=form)
+            if call[0] not in ("subject", "migrate")
+            else shell(*call, "--as", "mallory", form=form),
             form,
             2,
             "usage",

@@ -54,6 +54,11 @@ GROUPS = (
         (
             Entry("audit", "trust", "look for what is interrupted, damaged or lost; write nothing"),
             Entry("recover", "trust", "list interrupted changes; complete one, or roll it back"),
+            Entry("migrate prepare", "migrate", "capture what another memory system exported; change nothing else"),
+            Entry("migrate canonicalize", "migrate", "turn what was captured into events, and say what is missing"),
+            Entry("migrate finalize", "migrate", "show what a move would add; with --confirm, move in"),
+            Entry("migrate list", "migrate", "list the moves that were prepared"),
+            Entry("migrate drop", "migrate", "take away what was captured for a move"),
             Entry("reset", "trust", "take a store away, with its vault and roots"),
         ),
     ),

@@ -124,6 +124,32 @@ Times are ISO 8601: 2024, 2024-06, 2024-06-01 or 2024-06-01T18:30Z. Without an o
 --valid-at    only what claims to hold at this time ("since 2023", "until June")
 """,
     ),
+    "migrate": (
+        "moving in from mem0, MCP's memory server, Letta or Graphiti",
+        """
+    refold migrate prepare FILE ...            captures the files, sealed, in the vault; the store is not touched
+    refold migrate canonicalize ID             turns them into events, and lists what they do not say
+    refold migrate finalize ID                 shows what would be added; with --confirm ID it is, all of it in one transaction
+
+Files are known by what is in them: mem0's memories (JSON), the reference memory server's memory.jsonl, Letta's agent file (.af),
+Graphiti's episodes (JSON). What they do not say is never made up: whose memory it is, when it was said, whether a name is a
+person's. Answer in a JSON file, and canonicalize again with --decide FILE, as often as you like:
+
+    {"default": {"user": "ada", "said_at": "2024-06-01"},
+     "sources": {"1": {"person": false}},
+     "groups": {"employee": {"person": true}},
+     "records": {"0/result 3": {"user": "ben"}, "0/result 9": {"leave_out": true}}}
+
+The nearest answer counts: record, group (a type of MCP's entities, a group id of Graphiti's), source, default. An answer has any of
+user (null: nobody's, but the agent's), agent, run, author, said_at, person, subjects, audience, user_is_group (group ids are users)
+and leave_out (elsewhere than under records: only what still lacks something stays behind).
+
+What another system derived is kept in its own words, as a document of its own: mem0:ID, mcp:ENTITY#1, letta:AGENT#human,
+graphiti:UUID. Words that it kept as they were said have their speaker.
+
+A move that was interrupted blocks changes until `refold migrate finalize ID --confirm ID` or `refold recover` completes it.
+""",
+    ),
     "stdin": (
         "`-`, for what should not stand in the command line",
         """

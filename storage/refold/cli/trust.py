@@ -90,6 +90,7 @@ def _configure_recover(command: ArgumentParser) -> None:
 
 def _recover(given: Namespace) -> Outcome:
     from refold import journal
+    from refold.recover import intents  # noqa: F401
     from refold.store import open_store
 
     places = _places(given)

@@ -86,7 +86,7 @@ def _message(message: Message, source: Source, *, latest: dict[str, int | None],
     name = message.get("name")
     if name is not None and not isinstance(name, str):
         raise Usage("the name is not a text")
-    return Said(_text(message), source, role_of(message.get("role")), latest[source.ref], name or None)
+    return Said(said_text(message), source, role_of(message.get("role")), latest[source.ref], name or None)
 
 
 def _time(record: Message, options: Options) -> int | None:
@@ -108,7 +108,7 @@ def role_of(name: object) -> Role:
     return ROLES[name]
 
 
-def _text(message: Message) -> str:
+def said_text(message: Message) -> str:
     """Return the words of a message: of typed parts, those that are text."""
     content = message.get("content")
     if content is None or isinstance(content, str):

@@ -36,6 +36,7 @@ OURS = {
     Place.VAULT: re.compile(
         rf"keys(/epoch-[0-9]{{6}}(/key|/seeds|/batches|/subjects|/shares|/SEALED|/{_TEMPORARY})?)?"
         rf"|signing(/[0-9]{{6}}\.key|/{_TEMPORARY})?|witness(/log\.json|/{_TEMPORARY})?"
+        rf"|migrate(/(\.tmp-)?[0-9a-f]{{32}}(/move|/records|/source\.[0-9]+|/{_TEMPORARY})?)?"
     ),
     Place.ROOT: re.compile(rf"root\.[0-9]{{6}}|{_TEMPORARY}"),
 }

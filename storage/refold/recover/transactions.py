@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from refold import files, journal
 from refold.journal import Cause, Condition, Direction, Entry, Inspection
-from refold.recover import findings
+from refold.recover import findings, intents  # noqa: F401
 from refold.recover.findings import Code, Finding
 from refold.store import Places, open_store
 
