@@ -18,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from types import TracebackType
 
 from refold.errors import Locked, NotAllowed, RefoldError, Usage, VerificationIncomplete, WriteFailed
 
@@ -289,17 +290,21 @@ def _sync(descriptor: int, path: Path) -> None:
         raise
 
 
-@contextmanager
-def _writing(path: Path) -> Generator[None, None, None]:
+class _writing:  # noqa: N801 (reads as a verb where it is used)
     """Refuse after a failed fsync; turn what the system says into one of our errors."""
-    if _poisoned is not None:
-        raise WriteFailed("an earlier fsync failed, so this process writes no more", path=_poisoned, hint="refold help damage")
-    try:
-        yield
-    except (FileExistsError, FileNotFoundError):
-        raise
-    except OSError as error:
-        raise _write_error(error, path) from error
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        if _poisoned is not None:
+            raise WriteFailed("an earlier fsync failed, so this process writes no more", path=_poisoned, hint="refold help damage")
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, OSError) and not isinstance(error, FileExistsError | FileNotFoundError):
+            raise _write_error(error, self._path) from error
 
 
 def _write_error(error: OSError, path: Path) -> RefoldError:

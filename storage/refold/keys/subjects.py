@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from refold.keys.crypto import label, mac
 from refold.keys.keyring import Keyring
 from refold.model import Event, Role, Scope, Source, identity_part, normalise
@@ -27,9 +25,9 @@ def key_tag(keyring: Keyring, key: str) -> bytes:
 def content_tag(keyring: Keyring, source: Source, scope: Scope, role: Role, author: str | None, text: str) -> bytes:
     """Return the tag of an imported record: what it says, who says it, in whose memory and where, as far as that tells it from others."""
     part = identity_part(role, source.part)
-    whose = json.dumps([scope.user, scope.agent, scope.run])  # None is not ""
-    fields = [field.encode() for field in (source.kind, source.ref, part, whose, role, author or "", text)]
-    return mac(keyring.idem_key, b"".join([CONTENT, *[len(field).to_bytes(4, "big") for field in fields], *fields]))[:TAG_BYTES]
+    fields = [role, source.kind, source.ref, part, scope.user, scope.agent, scope.run, author or "", text]
+    lengths = " ".join(["-" if field is None else str(len(field)) for field in fields])  # None is not ""
+    return mac(keyring.idem_key, CONTENT + "".join([lengths, " ", *[field or "" for field in fields]]).encode())[:TAG_BYTES]
 
 
 def seen_tags(keyring: Keyring, event: Event) -> list[bytes]:

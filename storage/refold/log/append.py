@@ -225,7 +225,7 @@ def _write_parts(log: Log, head: Head, proposal: Proposal, *, random: Random) ->
             yield log.place.folder / described[-1].path, raw
 
     if hashes:
-        files.create_all(log.place.folder / "parts", contents())
+        files.create_all(log.place.parts, contents())
     return hashes, described
 
 

@@ -139,7 +139,7 @@ def _merge(log: Log, groups: list[tuple[Part, ...]], *, random: Random) -> tuple
             added.append(parts.describe(parts.name(rows.first, random(8)), raw, rows))
             yield log.place.folder / added[-1].path, raw
 
-    files.create_all(log.place.folder / "parts", contents())
+    files.create_all(log.place.parts, contents())
     for group, part in zip(groups, added, strict=True):
         before = _joined([rows for old in group for rows in log.rows(old.first, old.end)])
         if not parts.read(log.place.folder, part).batch.equals(before.batch):
@@ -162,7 +162,7 @@ def _swap(log: Log, change: Replacement, *, now: Clock, random: Random) -> bool:
 def _discard(log: Log, change: Replacement) -> None:
     for part in change.added:
         files.remove(log.place.folder / part.path, sync=False)
-    files.sync_folder(log.place.folder / "parts")
+    files.sync_folder(log.place.parts)
 
 
 def _joined(rows: list[Rows]) -> Rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from json.encoder import encode_basestring
 from typing import Any
 
 from refold import canonical
@@ -26,22 +27,20 @@ class SubjectEntry:
 
 
 def encode_event(draft: Draft, *, source: Source, said_at: int, speaker: SubjectId | None) -> bytes:
-    """Return the plaintext of an event."""
+    """Return the plaintext of an event: canonical JSON, written out because imports make a hundred thousand of them."""
     scope = draft.scope
-    return canonical.encode(
-        {
-            "text": draft.text,
-            "source": [source.kind, source.ref, source.part],
-            "said_at": said_at,
-            "author": draft.author,
-            "role": draft.role,
-            "speaker": speaker.hex() if speaker is not None else None,
-            "scope": [scope.user, scope.agent, scope.run],
-            "audience": sorted(set(draft.audience)),
-            "metadata": draft.metadata,
-            "key": draft.key,
-        }
-    )
+    audience = ",".join([_json(label) for label in sorted(set(draft.audience))])
+    metadata = canonical.encode(draft.metadata).decode() if draft.metadata else "{}"
+    return (
+        f'{{"audience":[{audience}],"author":{_json(draft.author)},"key":{_json(draft.key)},"metadata":{metadata},'
+        f'"role":"{draft.role}","said_at":{said_at},"scope":[{_json(scope.user)},{_json(scope.agent)},{_json(scope.run)}],'
+        f'"source":[{_json(source.kind)},{_json(source.ref)},{_json(source.part)}],'
+        f'"speaker":{_json(None if speaker is None else speaker.hex())},"text":{_json(draft.text)}}}'
+    ).encode()
+
+
+def _json(text: str | None) -> str:
+    return "null" if text is None else encode_basestring(text)
 
 
 def decode_events(cells: Sequence[Opened]) -> list[Event]:

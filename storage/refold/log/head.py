@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from refold import files
@@ -50,7 +51,7 @@ class Head:
         return self.parts[low:high] if first < end else ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """Where a log lies and whose it is."""
 
@@ -60,17 +61,25 @@ class Place:
     format: str = commits.FORMAT
 
     def commit(self, version: int) -> Path:
-        return self.folder / "commits" / commits.file_name(version)
+        return self.commits / commits.file_name(version)
+
+    @cached_property
+    def commits(self) -> Path:
+        return self.folder / "commits"
+
+    @cached_property
+    def parts(self) -> Path:
+        return self.folder / "parts"
 
 
 def newest(place: Place) -> Head:
     """Return the head of the log: the highest commit in the folder. Raises Corrupt."""
     try:
-        versions = [version for name in files.names(place.folder / "commits") if (version := commits.version_of(name)) is not None]
+        versions = [version for name in files.names(place.commits) if (version := commits.version_of(name)) is not None]
     except FileNotFoundError:
         raise StoreMissing("there is no log here", path=place.folder, hint="refold init") from None
     if not versions:
-        raise Corrupt("the log has no commit at all", path=place.folder / "commits", hint="refold help damage")
+        raise Corrupt("the log has no commit at all", path=place.commits, hint="refold help damage")
     return at(place, max(versions))
 
 

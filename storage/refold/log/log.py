@@ -68,7 +68,8 @@ class Log:
     ) -> Appended | None:
         """Append what `plan` returns for the newest head; it is asked again whenever the head moved. None if it returns nothing.
 
-        A `txn` is looked for afterwards, so there is a commit of it even then. Raises Locked under a fence, WriteFailed, KeyMissing, Corrupt.
+        A `txn` is one that will be looked for: there is a commit of it even then. Raises Locked under a fence, WriteFailed,
+        KeyMissing, Corrupt.
         """
         propose = append.sealing(plan, origin=self.place.origin, random=random, even_empty=txn is not None)
         return append.run(self, propose, now=now, random=random, txn=txn)
@@ -160,7 +161,7 @@ class Log:
     def probe(self) -> None:
         """Make sure, once, that this file system refuses to link onto a name that exists. Raises Usage."""
         if not self._probed:
-            if not files.refuses_existing_names(self.place.folder / "commits"):
+            if not files.refuses_existing_names(self.place.commits):
                 raise Usage(
                     "this file system lets a link replace a file, so writers could lose each other's commits", path=self.place.folder
                 )

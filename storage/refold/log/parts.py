@@ -58,8 +58,8 @@ class Rows:
     def of(
         cls, first: int, headers: Sequence[bytes], payloads: Sequence[bytes | None], commits: Sequence[bytes], hashes: Sequence[bytes]
     ) -> Rows:
-        columns = zip((headers, payloads, commits, hashes), SCHEMA, strict=True)
-        return cls(first, pa.record_batch([pa.array(column, field.type) for column, field in columns], schema=SCHEMA))
+        columns = [_packed(headers, 47), pa.array(payloads, pa.binary()), _packed(commits, 32), _packed(hashes, 32)]
+        return cls(first, pa.RecordBatch.from_arrays(columns, schema=SCHEMA))
 
     def __len__(self) -> int:
         return self.batch.num_rows
@@ -84,6 +84,12 @@ class Rows:
         """Return the rows that lie in [first, end)."""
         low, high = max(first, self.first), min(end, self.end)
         return self if high - low == len(self) else Rows(low, self.batch.slice(low - self.first, max(high - low, 0)))
+
+
+def _packed(values: Sequence[bytes], width: int) -> pa.FixedSizeBinaryArray:
+    raw = b"".join(values)
+    assert len(raw) == width * len(values)
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(values), [None, pa.py_buffer(raw)])
 
 
 def _fixed(column: pa.FixedSizeBinaryArray) -> list[bytes]:
