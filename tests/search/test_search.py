@@ -38,6 +38,7 @@ TEXTS = (
     "ok",
     "Wir trinken grünen Tee in Berlin",
     "お茶が好き",
+    "a chat about tea",
 )
 
 
@@ -167,6 +168,13 @@ def test_explain_parts_add_up_to_the_score(store):
     assert {"coverage", "context", "length", "speaker", "when", "date"} <= set().union(*(hit.explain for hit in found.hits))
 
 
+def test_the_name_of_a_document_is_nobodys_name(store):
+    add(store, [Draft("a chat about tea", source=Source("chat", "a", part), role=Role.DOCUMENT) for part in "12"])
+    found = find(fold(store).state, [], store.log, OPERATOR, "chat", explain=True)
+    assert len(found.hits) == 2
+    assert not any("speaker" in hit.explain for hit in found.hits)
+
+
 def test_what_was_left_out_is_counted_within_the_view_alone(store):
     add(store, [say("ada", "green tea", at=str(at)) for at in range(5)] + [say("ruth", "green tea", at=str(at)) for at in range(9)])
     found = find(fold(store).state, [], store.log, View(Scope(user="ada"), as_of_seq=4), "the tea of unicorns", limit=2)
@@ -174,7 +182,7 @@ def test_what_was_left_out_is_counted_within_the_view_alone(store):
 
 
 def test_a_word_in_a_very_long_text_is_found(store):
-    add(store, [say("ada", "pebble " * 200_000 + "needle")])
+    add(store, [say("ada", "ox " * 600_000 + "needle")])
     [hit] = search(fold(store).state, [], store.log, OPERATOR, "needle")
     assert hit.text.endswith("needle")
 
