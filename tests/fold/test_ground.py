@@ -65,6 +65,7 @@ REFUSED = {
     "a value past the end": (replace(GOOD, value_span=(1_000, 1_007)), RejectionCode.UNGROUNDED_VALUE),
     "a value at a negative place": (replace(GOOD, value_span=(-7, 0)), RejectionCode.UNGROUNDED_VALUE),
     "half a token": (replace(GOOD, value="Ham", value_span=at("Ham")), RejectionCode.UNGROUNDED_VALUE),
+    "the end of a token": (replace(GOOD, value="burg", value_span=at("burg")), RejectionCode.UNGROUNDED_VALUE),
     "a token cut before an umlaut": (replace(GOOD, value="M", value_span=at("M\u00fcnchen")[:1] * 2), RejectionCode.UNGROUNDED_VALUE),
     "an entity that is not there": (replace(GOOD, entity="Rosa"), RejectionCode.UNGROUNDED_ENTITY),
     "an entity without a place": (replace(GOOD, entity_span=None), RejectionCode.UNGROUNDED_ENTITY),
@@ -152,6 +153,15 @@ def test_an_entity_is_the_speakers_word_for_it_and_has_a_rank(said, entity, text
     fact = folded(said).assertions[0]
     assert (fact.entity, fact.entity_text, fact.rank) == (entity, text, rank)
     assert fact.asserted_by == Mention(entity.owner)
+
+
+@pytest.mark.parametrize("text", ["My sister Ruth is here.", "Ruth is my sister.", "Ruth, my sister, is here.", "Ruth isn't my sister."])
+def test_a_relative_is_an_entity_however_it_is_said(text):
+    assert [fact.value_mention for fact in folded(text).assertions] == [Mention(ADA.hex(), "ruth")]
+
+
+def test_what_somebody_is_called_or_likes_is_no_entity():
+    assert [fact.value_mention for fact in folded("My name is Ruth and I like Mozart.").assertions] == [None, None]
 
 
 def test_two_speakers_mean_two_people_by_one_name():

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from refold.fold.extraction import NOTHING
 from refold.fold.ground import is_quote
 from refold.fold.sentences import sentences
 from refold.fold.symbolic import extract
@@ -141,6 +142,7 @@ STATED = {
     "a statement before a question": {
         "I moved to Ghent last month, any tips?": ["ada lives_in Ghent"],
         "Since I live in Munich, what should I visit?": ["ada lives_in Munich"],
+        "Could you help me, I live in Munich, what is the number?": ["ada lives_in Munich"],
     },
 }
 SAID = [(kind, text, facts) for kind, texts in STATED.items() for text, facts in texts.items()]
@@ -171,7 +173,13 @@ NOT_STATED = {
         "I'd like a coffee.",
         "I dreamed that I lived in Oslo.",
     ],
-    "jokes": ["I live on Mars, just kidding.", "I live on Mars. Just kidding!", "I totally work at NASA lol.", "As if I owned a boat."],
+    "jokes": [
+        "I live on Mars, just kidding.",
+        "I live in Oslo. Just kidding!",
+        "I live in Oslo. Not.",
+        "I totally work at NASA lol.",
+        "As if I owned a boat.",
+    ],
     "what almost happened": ["I almost moved to Oslo.", "I nearly bought a boat.", "I was going to move to Oslo."],
     "the past that is over": ["As a child I lived in Oslo.", "I was living in Oslo.", "I had a cat."],
     "fiction": ["In my novel, Tom lives in Oslo.", "Imagine I live in a castle.", "Let's say I live in Oslo."],
@@ -193,6 +201,8 @@ NOT_STATED = {
         "I work from home.",
         "I'm going to bed.",
     ],
+    "what others say of the speaker": ["Ruth says I live in Bremen.", "According to Ruth I work at Acme."],
+    "what is only tried": ["I tried to relax and work at Acme.", "I could relax and work at Acme."],
     "other people's doubts": ["I wonder whether Tom lives in Oslo.", "Tom asked if I live in Oslo.", "Who says I live in Oslo?"],
     "manners of speaking": [
         "Never mind.",
@@ -213,6 +223,7 @@ def test_what_is_not_stated_is_not_read(kind, text):
 @pytest.mark.parametrize("role", [Role.ASSISTANT, Role.SYSTEM, Role.TOOL])
 def test_only_users_and_documents_assert(role):
     assert read(event("I live in Munich.", role=role)) == []
+    assert extract(event("I live in Munich.", role=role), shipped()) == NOTHING
 
 
 def test_what_was_said_anew_on_another_branch_states_nothing():
@@ -301,6 +312,7 @@ EDGES = {
     "Ruth and Ruthie are two different people.": [("ruth", "ruthie", Act.DENY)],
     "Ruthie is not the same person as Ruth.": [("ruthie", "ruth", Act.DENY)],
     "Is Ruthie short for Ruth?": [],
+    "Ruthie is short for Ruth?": [],
     "I think my name is Ada.": [],
     "My name used to be Ada.": [],
     'Ruth said "Tom, also known as Tommy, was there".': [],

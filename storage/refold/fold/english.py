@@ -222,6 +222,7 @@ NOT_NAMES = (
 NAME_PARTICLES = _words("de la le van von der den del di da do dos du al bin ibn ben el ter zu")
 NAME_LINKS = NAME_PARTICLES | _words("of am an im sur upon les und & y e the 's")
 TITLES = _words("dr mr mrs ms prof st dr. mr. mrs. ms. prof. st. aunt uncle sir")
+FIRM_ENDINGS = _words("sons daughters partners co company brothers sisters associates")  # "Marrow and Sons" is one firm
 COMPANY_ENDINGS = _words("inc inc. ltd ltd. corp corp. co co. llc gmbh ag plc")
 
 TIME_WORDS = _words("""

@@ -72,7 +72,7 @@ class Stance:
     beaten_by: Claim | None
 
 
-_part_key = lru_cache(1 << 12)(part_key)
+_part_key, _normal = (lru_cache(1 << 12)(form) for form in (part_key, normalise))  # few distinct texts, many times each
 
 
 def order(claim: Claim) -> tuple[int, str, str, int, tuple[int, int], str, int, int, bytes]:
@@ -97,7 +97,7 @@ def itself(mention: int) -> int:
 
 def value_of(claim: Claim, component_of: ComponentOf = itself) -> Value:
     """Return the value in the form under which values are compared; "" where the act names none."""
-    return component_of(claim.value_mention) if claim.value_mention else normalise(claim.value)
+    return component_of(claim.value_mention) if claim.value_mention else _normal(claim.value)
 
 
 def is_single(policy: Policy) -> bool:
@@ -112,7 +112,7 @@ def decide(claims: Iterable[Claim], policy_of: PolicyOf, component_of: Component
     """
     relations: dict[str, dict[str, list[Claim]]] = {}
     for claim in sorted(claims, key=order):
-        relations.setdefault(claim.relation, {}).setdefault(normalise(claim.qualifier), []).append(claim)
+        relations.setdefault(claim.relation, {}).setdefault(_normal(claim.qualifier), []).append(claim)
     return [
         decided for relation, groups in sorted(relations.items()) for decided in _decide_relation(groups, policy_of(relation), component_of)
     ]
@@ -263,14 +263,16 @@ def stances(decided: Iterable[Decided], policy_of: PolicyOf, component_of: Compo
             continue
         happened = claim.validity.start if policy_of(claim.relation).kind == "event" else None
         beater = one.beaten_by.fact_id if one.beaten_by else b""
-        key = (claim.relation, normalise(claim.qualifier), value_of(claim, component_of), one.standing, beater, happened)
+        key = (claim.relation, _normal(claim.qualifier), value_of(claim, component_of), one.standing, beater, happened)
         gathered.setdefault(key, []).append(one)
-    return sorted((_stance(together) for together in gathered.values()), key=lambda stance: order(stance.shown))
+    return sorted(map(_stance, gathered.values()), key=lambda stance: order(stance.shown))
 
 
 def _stance(together: Sequence[Decided]) -> Stance:
-    shown = max(together, key=lambda one: (one.claim.modality is Modality.ASSERTED, order(one.claim)))
-    sayings = tuple(sorted((one.claim for one in together), key=order, reverse=True))
+    """Return one stance of decided claims that come in merge order."""
+    firm = [one for one in together if one.claim.modality is Modality.ASSERTED]
+    shown = (firm or together)[-1]
+    sayings = tuple(one.claim for one in reversed(together))
     return Stance(shown.claim, sayings, shown.standing, any(one.contested for one in together), shown.beaten_by)
 
 

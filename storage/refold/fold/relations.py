@@ -53,6 +53,13 @@ class Kind(StrEnum):
     EVENT = "event"
 
 
+class Value(StrEnum):
+    """What the value is: words, or a person, who may be known by other names too."""
+
+    TEXT = "text"
+    PERSON = "person"
+
+
 class SaidBy(StrEnum):
     """Whose events may state it."""
 
@@ -73,6 +80,7 @@ class Relation:
     special: bool  # a sensitive class of personal data
     said_by: SaidBy
     modality: Modality  # of what is stated plainly: a plan is planned
+    value: Value
     alias: bool  # its value is another name of the entity
     is_qualified: bool  # a statement of it names a qualifier
     lines: Lines
@@ -139,6 +147,7 @@ _POLICY: dict[str, type[StrEnum]] = {
     "about": About,
     "kind": Kind,
     "said_by": SaidBy,
+    "value": Value,
 }
 _FLAGS = ("special", "alias")
 _ACTS = {"say": Act.SAY, "deny": Act.DENY, "end": Act.END}
@@ -149,6 +158,7 @@ _BUILT_IN: dict[str, object] = {
     "about": "speaker",
     "kind": "state",
     "said_by": "anyone",
+    "value": "text",
     "special": False,
     "alias": False,
     "modality": "asserted",
@@ -195,6 +205,7 @@ def _relation(name: str, table: dict[str, Any]) -> Relation:
         special=table["special"],
         said_by=SaidBy(table["said_by"]),
         modality=_MODALITIES[table["modality"]],
+        value=Value(table["value"]),
         alias=table["alias"],
         is_qualified=any("{q" in line for _, _, line in lines),
         lines=lines,

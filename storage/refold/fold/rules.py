@@ -79,13 +79,17 @@ class Look(Protocol):
         """Return how the entity is called."""
         ...
 
+    def read(self, entities: Sequence[int]) -> None:
+        """Take note of which entities will be asked about next: they may be read at once."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """All rules and their bounds."""
 
     rules: tuple[Rule, ...] = ()
-    depth: int = 3
+    depth: int = 2
     fan_in: int = 64
 
     @classmethod
@@ -105,7 +109,7 @@ class Rules:
             for head in rule.heads:
                 if head.relation in relations and policy_of(head.relation).cardinality == "one":
                     raise _bad(rule.name, f"derives {head.relation}, which holds one value only")
-        return cls(rules, _limit(limits, "depth", 3, most=8), _limit(limits, "fan_in", 64, most=1024))
+        return cls(rules, _limit(limits, "depth", 2, most=8), _limit(limits, "fan_in", 64, most=1024))
 
 
 def _limit(limits: Mapping[str, Any], name: str, default: int, *, most: int) -> int:
@@ -218,14 +222,30 @@ class _Derivation:
         if not patterns:
             yield binding, []
             return
-        for known in self._candidates(patterns[0], binding, steps - 1):
+        tried = list(self._tried(patterns[0], binding, steps))
+        if len(patterns) > 1:
+            self._read_ahead(patterns[1], [bound for bound, _ in tried])
+        for bound, known in tried:
+            for whole, rest in self._solutions(patterns[1:], bound, steps):
+                yield whole, [known, *rest]
+
+    def _tried(self, pattern: Pattern, binding: Binding, steps: int) -> Iterator[tuple[Binding, Known]]:
+        """Yield the facts that a pattern matches, each with the binding that it gives."""
+        for known in self._candidates(pattern, binding, steps - 1):
             self._trials += 1
             if self._trials > TRIALS_MAX:
                 return
-            bound = _bind(patterns[0], known, binding)
+            bound = _bind(pattern, known, binding)
             if bound is not None:
-                for whole, rest in self._solutions(patterns[1:], bound, steps):
-                    yield whole, [known, *rest]
+                yield bound, known
+
+    def _read_ahead(self, pattern: Pattern, bindings: Sequence[Binding]) -> None:
+        wanted = {
+            entity for bound in bindings for entity in (bound.get(pattern.entity, bound.get(pattern.value)),) if isinstance(entity, int)
+        }
+        new = sorted(wanted - {entity for entity, _ in self._seen})[: ENTITIES_MAX - len(self._seen)]
+        if len(new) > 1:
+            self._look.read(new)
 
     def _candidates(self, pattern: Pattern, binding: Binding, steps: int) -> list[Known]:
         """Return the facts a pattern may match. Those found by their value alone are stated ones."""

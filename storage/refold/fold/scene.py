@@ -62,6 +62,8 @@ class Scene:
             if ahead == end or ahead >= limit or not self.is_name(ahead) or ahead in self.time_at:
                 break
             end = ahead + 1
+        if end > at and links is english.NAME_LINKS and self.word(end) == "'s" and self.is_closed(end + 1):
+            return end + 1  # "I work at McDonald's."
         while self.sentence.is_caseless and end - at > 1 and self.words[end - 1] in self.grammar.forms:
             end -= 1
         return end
@@ -72,6 +74,8 @@ class Scene:
     def _beyond_links(self, at: int, links: frozenset[str]) -> int:
         """Return the word behind up to two linking words."""
         end = at
+        if self.word(end) in ("and", "&") and self.word(end + 1) in english.FIRM_ENDINGS and links is english.NAME_LINKS:
+            return end + 1
         while end < at + 2 and self.word(end) in links:
             end += 1
         return end

@@ -8,7 +8,7 @@ from refold.fold import dates, english
 from refold.fold.clauses import Opening, told_by
 from refold.fold.matching import Binding
 from refold.fold.patterns import WHEN, Pattern, Shape, Slot
-from refold.fold.relations import Kind, Relation, SaidBy
+from refold.fold.relations import Kind, Relation, SaidBy, Value
 from refold.fold.scene import CLAUSE_ENDS, Range, Scene
 from refold.fold.slots import fill
 from refold.model import Act, Modality, Span, Validity
@@ -83,7 +83,7 @@ def _candidate(statement: Statement, entity: Span | None, value: Range | None, s
         entity_span=entity,
         qualifier=sentence.text[slice(*qualifier_span)] if qualifier_span else None,
         qualifier_span=qualifier_span,
-        value_is_entity=binding.slot is not None and binding.slot.kind == "Person" and not statement.relation.alias,
+        value_is_entity=statement.relation.value is Value.PERSON,
         validity=_validity(statement, time, said_at) if time else Validity(),
     )
 

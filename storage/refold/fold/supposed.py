@@ -51,8 +51,6 @@ def limits(sentence: Sentence) -> Limits:
 
 def _question(words: tuple[str, ...]) -> int:
     """Return the word at which a question begins; 0 where all of it is one, or only asks to be confirmed."""
-    if words[0] in english.QUESTION_OPENERS:
-        return 0
     for index, word in enumerate(words[:-1]):
         if word not in english.BOUNDARIES and word not in english.CONJUNCTIONS:
             continue

@@ -117,7 +117,8 @@ class _Reader:
         shared: Subject | None = None
         reached: dict[int, Opening] = {}  # a place behind a lead keeps what the lead did: "from what I hear, Ruth ..."
         for start in starts(scene.words):
-            if start >= bounds.end and not bounds.is_request:
+            is_request = bounds.is_request and start == 0
+            if start >= bounds.end and not is_request:
                 return
             if self._is_correction(scene, start):
                 continue
@@ -130,9 +131,7 @@ class _Reader:
                 who = subject(scene, opening.at, context.antecedent)
                 if who:
                     self._meet(scene, (span for span, _ in zip(who.people, who.names, strict=False)))
-                statements = (
-                    [] if bounds.forbid(scene.words, start) else _statements(context, opening, who, shared, bounds, is_note=is_note)
-                )
+                statements = [] if bounds.forbid(scene.words, start) else _statements(context, opening, who, shared, is_request=is_request)
                 for statement in statements:
                     self._add(statement)
                 shared = who or shared or (NOTE if statements and is_note else None)
@@ -189,13 +188,11 @@ def _edge(sentence: Sentence, a: Range, b: Range, act: Act, words: Range) -> Edg
     return EdgeCandidate(texts[0], a_span, texts[1], b_span, act, sentence.span(*words))
 
 
-def _statements(
-    context: Context, opening: Opening, who: Subject | None, shared: Subject | None, bounds: Limits, *, is_note: bool
-) -> list[Statement]:
+def _statements(context: Context, opening: Opening, who: Subject | None, shared: Subject | None, *, is_request: bool) -> list[Statement]:
     """Return what one clause states, as read from one opening."""
     scene = context.scene
     found = list(by_words(context, opening))
-    if bounds.is_request:  # "could you remind me to ..." asks for what it says
+    if is_request:  # "could you remind me to ..." asks for what it says
         return [statement for statement in found if statement.relation.said_by is SaidBy.USER]
     found += by_possession(context, opening)
     if found:
@@ -206,7 +203,7 @@ def _statements(
         found += by_verb(context, opening, who)
     if not found and (who is None or not who.is_first):
         found += of_thing(context, opening)
-    if not found and who is None and is_note:
+    if not found and who is None and context.is_note:
         found += by_note(context, opening)
     return found
 
