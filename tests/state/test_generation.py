@@ -79,7 +79,7 @@ def test_claims_come_by_mention_relation_and_id(store):
     assert mention.is_first_person
     every = state.claims([tag])
     assert {claim.entity for claim in every} == {"Ada"}
-    assert [claim for claim in every if claim.relation == "likes"] == state.claims([tag], "likes")
+    assert [claim for claim in every if claim.relation == "likes"] == state.claims([tag], ["likes"])
     assert state.claims_with_id(every[0].fact_id) == [every[0]]
     assert every[0] in state.claims_with_id(every[0].fact_id[:15])
     assert tag in state.mentions_valuing(state.mentions_named("Word3"))

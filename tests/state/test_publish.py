@@ -161,6 +161,33 @@ def test_a_run_whose_bytes_do_not_open_stops_the_merge(store):
     assert State.open(store).number == base.number
 
 
+class Killed(BaseException):
+    """The process is gone."""
+
+
+@pytest.mark.parametrize("written", range(0, 13, 2))
+def test_a_publish_that_is_killed_anywhere_leaves_the_old_state_or_the_new_one(store, monkeypatch, written):
+    chat(store, 12)
+    base = fold(store, end=6).state
+    old = rows(base)
+    left, write = written, files._write_new
+
+    def write_until_killed(path, data, **how):
+        nonlocal left
+        if not left:
+            raise Killed
+        left -= 1
+        write(path, data, **how)
+
+    monkeypatch.setattr(files, "_write_new", write_until_killed)
+    with pytest.raises(Killed):
+        fold(store, base)
+    monkeypatch.undo()
+    with open_store(store.places) as again:
+        assert rows(State.open(again)) == old
+        assert rows(fold(again, State.open(again)).state) == rows(fold(again).state)
+
+
 def flip(path, at):
     raw = bytearray(path.read_bytes())
     raw[at] ^= 1
