@@ -56,6 +56,7 @@ class Facts:
     def __init__(self, *facts: Known) -> None:
         self.facts = facts
         self.asked = 0
+        self.told = 0
 
     def about(self, entity: int) -> Sequence[Known]:
         self.asked += 1
@@ -67,6 +68,9 @@ class Facts:
 
     def name(self, entity: int) -> str:
         return NAMES.get(entity, str(entity))
+
+    def read(self, entities: Sequence[int]) -> None:
+        self.told = max(self.told, len(entities))
 
 
 def load(text: str) -> Rules:
@@ -186,6 +190,7 @@ def test_a_derivation_looks_at_a_bounded_number_of_entities():
     crowd = Facts(*(known(n, "kin", "next", (n * 7 + step) % 999) for n in range(999) for step in range(9)))
     derive(ADA, load(CHAIN.format(depth=8)), crowd)
     assert crowd.asked == rules_module.ENTITIES_MAX
+    assert 1 < crowd.told <= rules_module.ENTITIES_MAX
 
 
 def test_an_id_depends_on_premises_rule_head_and_places():

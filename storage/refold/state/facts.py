@@ -44,7 +44,7 @@ def facts(
     rules = recipes.rules() if rules is None else rules
     if relation is not None and relation not in known_relations(relations, rules):
         raise Usage("there is no relation of this name", hint="refold help relations")
-    sight = Sight(state, view, relations)
+    sight = Sight(state, view, relations, only=None if relation is None else {relation})
     wanted = frozenset(Standing) if all else HELD if history else frozenset({Standing.HOLDS})
     named = entity or (None if all else view.scope.user)
     if named is None:
@@ -95,34 +95,42 @@ class Look:
     """What rules may ask of a view: only facts of relations that some rule has as a premise."""
 
     def __init__(self, sight: Sight, rules: Rules) -> None:
-        self._sight = sight
-        self._relations = {pattern.relation for rule in rules.rules for pattern in rule.body}
+        self._sight = sight.narrowed({pattern.relation for rule in rules.rules for pattern in rule.body})
+        self._valuing: dict[int, list[int]] = {}
         self._names: dict[int, str] = {}
         self.claims: dict[bytes, Claim] = {}  # what was answered, by fact id
 
     def about(self, entity: int) -> list[Known]:
         """Return what holds about an entity."""
-        return list(self._known(self._sight.stances(entity), entity))
+        return list(self._known(entity))
 
     def valued(self, entity: int) -> list[Known]:
         """Return what holds with that entity as the value."""
-        sight = self._sight
-        about = [component.entity for component in sight.components(sight.state.mentions_valuing(sight.mentions_of(entity)))]
-        known = [self._known(stances, of) for of, stances in zip(about, sight.stances_each(about), strict=True)]
-        return [one for of in known for one in of if one.value == entity]
+        self.read([entity])
+        mentions = [about for mention in self._sight.mentions_of(entity) for about in self._valuing[mention]]
+        entities = [component.entity for component in self._sight.components(mentions)]
+        self._sight.stances_each(entities)  # read at once
+        return [known for of in entities for known in self._known(of, value=entity)]
+
+    def read(self, entities: Sequence[int]) -> None:
+        """Read at once what will be asked about some entities."""
+        self._sight.stances_each(entities)
+        mentions = [mention for entity in entities for mention in self._sight.mentions_of(entity)]
+        self._valuing |= self._sight.state.mentions_valuing(mention for mention in mentions if mention not in self._valuing)
 
     def name(self, entity: int) -> str:
         """Return how an entity is called: as in the newest fact about it, else as in a fact that has it as its value."""
         stances = self._sight.stances(entity)
         return stances[-1].shown.entity if stances else self._names[entity]
 
-    def _known(self, stances: Sequence[Stance], entity: int) -> Iterator[Known]:
-        for stance in stances:
-            if stance.standing is not Standing.HOLDS or stance.shown.relation not in self._relations:
+    def _known(self, entity: int, *, value: int | None = None) -> Iterator[Known]:
+        for stance in self._sight.stances(entity):
+            if stance.standing is not Standing.HOLDS:
                 continue
-            fact = fact_of(stance)
-            self.claims[fact.fact_id] = stance.shown
-            value = value_of(stance.shown, self._sight.component_of)
-            if isinstance(value, int):
-                self._names[value] = fact.value
-            yield Known(fact, entity, value)
+            found = value_of(stance.shown, self._sight.component_of)
+            if value is None or value == found:
+                fact = fact_of(stance)
+                self.claims[fact.fact_id] = stance.shown
+                if isinstance(found, int):
+                    self._names[found] = fact.value
+                yield Known(fact, entity, found)

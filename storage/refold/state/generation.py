@@ -7,7 +7,7 @@ never repaired, and nothing of it is removed by looking.
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -155,14 +155,18 @@ class State:
         """Return the rows of a table whose first column is among `keys`."""
         return segments.lookup(self.runs(table), TABLES[table], keys, columns)
 
-    def claims(self, mentions: Iterable[int], relation: str | None = None) -> list[Claim]:
-        """Return everything stated about some mentions, in no promised order."""
-        found = claims.claims(self.lookup("assertions", list(mentions)))
-        return found if relation is None else [claim for claim in found if claim.relation == relation]
+    def claims(self, mentions: Iterable[int], relations: Collection[str] | None = None) -> list[Claim]:
+        """Return what is stated about some mentions, of some relations or all, in no promised order."""
+        if relations is None:
+            return claims.claims(self.lookup("assertions", list(mentions)))
+        return claims.claims(segments.lookup_where(self.runs("assertions"), TABLES["assertions"], list(mentions), "relation", relations))
 
-    def mentions_valuing(self, mentions: Iterable[int]) -> list[int]:
-        """Return the mentions about which something is stated with one of some mentions as its value."""
-        return self.lookup("valued", list(mentions), ["mention"])["mention"].unique().to_pylist()
+    def mentions_valuing(self, mentions: Iterable[int]) -> dict[int, list[int]]:
+        """Return for each of some mentions about which others something is stated with it as the value."""
+        found: dict[int, list[int]] = {mention: [] for mention in mentions}
+        for value, mention in zip(*(column.to_pylist() for column in self.lookup("valued", list(found)).columns), strict=True):
+            found[value].append(mention)
+        return found
 
     def all_claims(self) -> list[Claim]:
         """Return every claim, in the order of the table."""

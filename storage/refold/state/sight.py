@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from refold.fold.entities import Component, Edge, components_of
 from refold.fold.merge import Policy, Stance, decide, in_effect, stances
@@ -15,14 +15,23 @@ from refold.state.generation import State
 class Sight:
     """The claims, entities and decisions of one view. It lives as long as one question."""
 
-    def __init__(self, state: State, view: View, relations: Relations) -> None:
+    def __init__(self, state: State, view: View, relations: Relations, *, only: Collection[str] | None = None) -> None:
         self.state = state
         self.view = view
         self.visible = state.visible(view)
         self.policy_of: Callable[[str], Policy] = relations.policy
         self._relations = relations
+        self._only = only  # decide these relations alone: none has a say in another
         self._components: dict[int, Component] = {}
         self._stances: dict[int, list[Stance]] = {}
+
+    def narrowed(self, relations: Collection[str]) -> Sight:
+        """Return the same sight of some relations alone; it knows what this one found out."""
+        narrow = Sight(self.state, self.view, self._relations, only=relations)
+        narrow._components = self._components
+        if self._only is None:
+            narrow._stances = {of: [one for one in every if one.shown.relation in relations] for of, every in self._stances.items()}
+        return narrow
 
     def sees(self, said: Claim | Edge) -> bool:
         """Whether the view admits a statement."""
@@ -41,7 +50,7 @@ class Sight:
 
     def component_of(self, mention: int) -> int:
         """Return the mention that stands for the entity of a mention."""
-        if mention not in self._components:
+        if mention and mention not in self._components:
             self.components([mention])
         return self._components[mention].entity if mention else 0
 
@@ -62,7 +71,7 @@ class Sight:
 
     def claims(self, mentions: Iterable[int]) -> list[Claim]:
         """Return the claims about some mentions that the view admits, at the time that it asks about."""
-        seen = self.admitted(self.state.claims(mentions))
+        seen = self.admitted(self.state.claims(mentions, self._only))
         return seen if self.view.valid_at is None else in_effect(seen, self.view.valid_at, self.policy_of)
 
     def admitted(self, claims: Iterable[Claim]) -> list[Claim]:
