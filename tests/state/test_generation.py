@@ -82,8 +82,8 @@ def test_claims_come_by_mention_relation_and_id(store):
     assert [claim for claim in every if claim.relation == "likes"] == state.claims([tag], ["likes"])
     assert state.claims_with_id(every[0].fact_id) == [every[0]]
     assert every[0] in state.claims_with_id(every[0].fact_id[:15])
-    assert tag in state.mentions_valuing(state.mentions_named("Word3"))
-    assert tag not in state.mentions_valuing([tag])
+    assert [tag] in state.mentions_valuing(state.mentions_named("Word3")).values()
+    assert state.mentions_valuing([tag]) == {tag: []}
     assert len(state.all_claims()) == state.counts["assertions"]
 
 
