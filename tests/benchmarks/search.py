@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+import time
 from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
@@ -67,8 +68,6 @@ def timed_ms(store: Store, state: State, view: View) -> float:
 
 
 def timed_search(store: Store, state: State, view: View, query: str, tail: list) -> float:
-    import time
-
     return timed(lambda: search(state, tail, store.log, view, query), time.perf_counter) * 1e3
 
 
@@ -81,7 +80,7 @@ def after_adding(store: Store, state: State) -> float:
     """The median of searches each of which meets a turn that was just added, over everybody."""
     draw, asked, taken = Random(5), queries(), []
     for draft in chats(10, people=300, seed=9, first=7):
-        ingest.add(store, [draft], now=lambda: START + (1 << 50), random=draw.randbytes)
+        ingest.add(store, [draft], index=state, now=lambda: START + (1 << 50), random=draw.randbytes)
         tail = [event for batch in store.log.events(state.size) for event in batch]
         taken.append(timed_search(store, state, View(), next(asked), tail))
     return statistics.median(taken)
