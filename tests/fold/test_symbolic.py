@@ -114,6 +114,11 @@ STATED = {
         "i live in new york and work at globex": ["ada lives_in new york", "ada works_at globex"],
         "my brother tom lives in essen": ["ada kin(brother) tom", "tom lives_in essen"],
         "im a nurse": ["ada role nurse"],
+        "im lena btw": ["ada name lena"],
+        "u can reach me at x@example.org": ["ada contact x@example.org"],
+        "anna likes jazz": ["anna likes jazz"],
+        "gonna visit rome in may": ["ada plans visit rome planned"],
+        "i live in leeds now, not london": ["-ada lives_in london", "ada lives_in leeds"],
     },
     "names in many scripts": {
         "Žofia lives in Łódź.": ["Žofia lives_in Łódź"],
@@ -159,6 +164,7 @@ NOT_STATED = {
         "Do I live in Munich?",
         "do i live in munich",
         "I live in Munich, right?",
+        "I live in Munich, don't I?",
         "Who likes jazz?",
     ],
     "conditions": [

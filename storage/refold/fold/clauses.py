@@ -127,7 +127,8 @@ def told_by(scene: Scene, at: int) -> tuple[Range | None, int] | None:
         return None
     after += 1
     after += scene.word(after) in english.ADDRESSEES
-    return name[0], after + (scene.word(after) == "that")
+    that = next((index for index in range(after, after + 5) if scene.word(index) == "that"), after - 1)  # "told me on the phone that"
+    return name[0], that + 1 if that >= after else after
 
 
 def _unnamed(scene: Scene, at: int) -> tuple[None, int] | None:
@@ -177,7 +178,8 @@ def subject(scene: Scene, at: int, antecedent: Span | None) -> Subject | None:
     if word in ("i", "we"):
         return Subject(True, (), (), at, at + 1, FINITE_FIRST)
     if word in ("he", "she"):
-        return Subject(False, (antecedent,), (), at, at + 1, FINITE_THIRD) if antecedent else None
+        after = _and_theirs(scene, at + 1)
+        return Subject(False, (antecedent,), (), at, after, FINITE_THIRD if after == at + 1 else FINITE_FIRST) if antecedent else None
     if word == "who":
         return _relative(scene, at)
     if word == "my" or word == "our":
@@ -235,7 +237,9 @@ def _named_subject(scene: Scene, at: int, name: tuple[Range, int]) -> Subject | 
             break
         names.append(more[0])
         after = more[1]
-    after = _behind_comma(scene, after)
+    theirs = _and_theirs(scene, after)
+    is_plural = len(names) > 1 or theirs > after
+    after = _behind_comma(scene, theirs)
     if after < len(words) and words[after] == "who":
         after += 1
     weak = scene.sentence.is_caseless or at == 0  # a capital at the beginning of a sentence makes no name: "Moved to Munich"
@@ -243,7 +247,18 @@ def _named_subject(scene: Scene, at: int, name: tuple[Range, int]) -> Subject | 
         weak and any(words[begin] in scene.grammar.forms for begin, _ in names)
     ):
         return None
-    return Subject(False, _places(scene, names), tuple(names), at, after, FINITE_THIRD if len(names) == 1 else FINITE_FIRST)
+    return Subject(False, _places(scene, names), tuple(names), at, after, FINITE_FIRST if is_plural else FINITE_THIRD)
+
+
+def _and_theirs(scene: Scene, at: int) -> int:
+    """Return the word behind "and his wife", which makes a subject plural; `at` where it does not stand."""
+    if (
+        scene.word(at) == "and"
+        and scene.word(at + 1) in ("his", "her", "their", "my", "our")
+        and scene.word(at + 2) in scene.grammar.phrase_words
+    ):
+        return at + 3
+    return at
 
 
 def _behind_comma(scene: Scene, at: int) -> int:

@@ -48,9 +48,11 @@ WITHOUT_APOSTROPHE = {
     "gimme": (3, "give", "me"),
     "lemme": (3, "let", "me"),
 }
+SLANG = {"u": "you", "ur": "your", "pls": "please", "plz": "please", "cuz": "because", "coz": "because", "cos": "because"}
 NEGATIVE_STEMS = {"ca": "can", "wo": "will", "sha": "shall"}
 
-BOUNDARIES = frozenset(",;:()[]-") | {"\u2014", "...", "/", "\n"}
+ASIDES = _words("btw tbh rn atm imo fyi tho ngl")  # typed behind a clause, as a mark is
+BOUNDARIES = frozenset(",;:()[]-") | ASIDES | {"\u2014", "...", "/", "\n"}
 TERMINATORS = frozenset(".!?") | {"\u2026"}
 CONJUNCTIONS = _words("and but so because although though since as while whereas plus cuz coz cause yet or")
 SHARING = _words("and but or then also , ;")  # after these a clause may share the subject of the one before
@@ -186,7 +188,6 @@ PREPOSITIONS = _words("""
 CLOSERS = _words("""
     because but so when if although though since while until unless which that who whose where than as whereas however instead rather too
     very much lately nowadays now currently again anymore anyways please thanks either nor or yet once whenever still always already myself
-    rn atm btw tbh tho ngl fyi imo
     yesterday today tomorrow tonight recently right more most better best daily regularly myself himself herself also really is are
     was were am
     has had will would can could should might may did does do please
@@ -203,6 +204,8 @@ ACTIONS = _words("""
 # Never a name, or the start of one, however it is written.
 NOT_NAMES = (
     POINTING
+    | ASIDES
+    | {"of", "to"}
     | PRONOUNS
     | PREPOSITIONS
     | CONJUNCTIONS

@@ -11,7 +11,7 @@ from refold.fold.sentences import Sentence
 
 Range = tuple[int, int]  # of words, half-open
 Filled = tuple[list[Range], int] | None  # the values of a slot and the word behind them; None: the kind does not fit there
-CLAUSE_ENDS = frozenset(",;:()[]\u2014") | english.TERMINATORS | {"...", "\x01", "\x02"}
+CLAUSE_ENDS = frozenset(",;:()[]\u2014") | english.TERMINATORS | english.ASIDES | {"...", "\x01", "\x02"}
 NAME_WORDS_MAX = 8
 _DIGITS = frozenset("0123456789")
 
@@ -55,6 +55,8 @@ class Scene:
         limit = min(len(self.words), at + (3 if self.sentence.is_caseless else NAME_WORDS_MAX))
         end = at
         while end < limit and end not in self.time_at:
+            if self.sentence.is_caseless and end > at and (self.words[end] in self.grammar.forms or self.words[end] in english.AUXILIARIES):
+                break
             if self.is_name(end) or (end > at and self._is_number(end)):
                 end += 1
                 continue
@@ -64,8 +66,6 @@ class Scene:
             end = ahead + 1
         if end > at and links is english.NAME_LINKS and self.word(end) == "'s" and self.is_closed(end + 1):
             return end + 1  # "I work at McDonald's."
-        while self.sentence.is_caseless and end - at > 1 and self.words[end - 1] in self.grammar.forms:
-            end -= 1
         return end
 
     def _is_number(self, index: int) -> bool:

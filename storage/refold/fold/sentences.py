@@ -178,7 +178,7 @@ def _split(text: str, plain: str, first: int, end: int, caseless: bool, voice: S
         elif "'" in word or word in english.WITHOUT_APOSTROPHE:
             _add_contracted(word, at, words, starts, ends)
         elif word not in _DECORATION:
-            words.append(word), starts.append(at), ends.append(stop)
+            words.append(english.SLANG.get(word, word)), starts.append(at), ends.append(stop)
             if word[-1] == "." and word in english.COMPANY_ENDINGS and plain[stop : stop + 2].strip()[:1].isupper():
                 mark = "."
         if len(words) > WORDS_MAX and not mark:

@@ -113,7 +113,8 @@ def _person(slot: Slot, scene: Scene, at: int, until: str | None) -> Filled:
     kept = [
         (first, end)
         for first, end in filled[0]
-        if end - first <= 4 and (end - first > 1 or shouting or len(scene.words[first]) == 1 or not scene.sentence.raw(first).isupper())
+        if end - first <= (1 if scene.sentence.is_caseless else 4)
+        and (end - first > 1 or shouting or len(scene.words[first]) == 1 or not scene.sentence.raw(first).isupper())
     ]
     return (kept, filled[1]) if kept else None
 
@@ -193,6 +194,8 @@ def _rest(slot: Slot, scene: Scene, at: int, until: str | None) -> Filled:
         return None
     end = at
     while end < min(len(words), at + REST_WORDS_MAX) and words[end] not in _REST_ENDS and words[end] != until:
+        if words[end] == "because" or (words[end] == "," and scene.word(end + 1) in ("so", "since", "as", "otherwise")):
+            break
         end += 1
     end = _without_standing(words, at, end)
     return ([(at, end)], end) if end > at else None
@@ -251,7 +254,15 @@ def _words(slot: Slot, scene: Scene, at: int, until: str | None) -> Filled:
     return ([(at, end)], end) if end > at else None
 
 
-_LISTED_STOPS = english.PREPOSITIONS | english.CLOSERS | english.PRONOUNS | CLAUSE_ENDS | {"and", "or", "of", "'s"}
+_LISTED_STOPS = (
+    english.AUXILIARIES
+    | {"been", "being", "to"}
+    | english.PREPOSITIONS
+    | english.CLOSERS
+    | english.PRONOUNS
+    | CLAUSE_ENDS
+    | {"and", "or", "of", "'s"}
+)
 
 
 _MODIFIERS = frozenset(("best", "right"))  # "my best friend"

@@ -15,6 +15,7 @@ from refold.model import Act, Modality, Span, Validity
 from refold.reading import Candidate
 
 _HEDGES = english.by_first(english.TRAILING_HEDGES)
+_PARTING = frozenset((";", ".", "but", "because", "so", "and", "while", "i", "we", "he", "she", "they"))
 _GAP_MAX = 6  # words between a statement and its time
 _PLURALS = frozenset(("children",))
 _PREPOSITIONS = english.PREPOSITIONS | {"to", "as"}
@@ -96,10 +97,11 @@ def _time(statement: Statement) -> Range | None:
     binding, scene = statement.binding, statement.scene
     if binding.time or not scene.times or statement.pattern.shape is Shape.PHRASE:
         return binding.time
+    behind = binding.end - (scene.word(binding.end - 1) == "since")  # a `since` of the pattern belongs to its time
     for first, end in scene.times:
-        if first >= binding.end:
+        if first >= behind:
             between = scene.words[binding.end : first]
-            if len(between) <= _GAP_MAX and not any(word in (";", "but", "because", "so", "and", "while", ".") for word in between):
+            if len(between) <= _GAP_MAX and _PARTING.isdisjoint(between):
                 return first, end
             break
     return statement.opening.time
@@ -132,6 +134,8 @@ def _firmness(statement: Statement) -> Modality:
     scene = statement.scene
     modality = max(statement.modality, statement.opening.modality, Modality.REPORTED if scene.sentence.voice else Modality.ASSERTED)
     at = statement.binding.end
+    if statement.pattern.shape is Shape.PHRASE:  # what is taken for granted is as firm as it is, whatever is said of it
+        return max(modality, statement.relation.modality)
     for place in (at, scene.time_at.get(at, at)):
         place += scene.word(place) == ","
         if english.longest(scene.words, place, _HEDGES):
@@ -160,7 +164,9 @@ def _contrast(statement: Statement) -> tuple[Act, Binding] | None:
     scene, binding = statement.scene, statement.binding
     if binding.slot is None or binding.slot.kind in ("Action", "Doing", "Rest") or len(binding.values) != 1:
         return None
-    at = binding.end + (scene.word(binding.end) in (",", "\u2014", "("))
+    at = scene.time_at.get(binding.end, binding.end)
+    at += scene.word(at) in ("now", "anymore", "instead", "actually")
+    at += scene.word(at) in (",", "\u2014", "(")
     at += scene.word(at) in ("and", "but") and scene.word(at + 1) == "not"
     if statement.act is Act.SAY and scene.word(at) == "not" and scene.word(at + 1) != "only":
         act, at = Act.DENY, at + 1

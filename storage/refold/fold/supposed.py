@@ -9,7 +9,6 @@ from refold.fold.sentences import Sentence
 
 _IFS = english.by_first(english.CONVERSATIONAL_IF)
 _HEDGING_VERBS = frozenset(("suppose", "assume", "imagine"))  # "I suppose" hedges, "suppose" supposes
-_TAGS = frozenset(("right", "correct", "no", "yes", "eh", "huh", "remember"))
 _REQUESTS = frozenset(("can", "could", "will", "would"))
 _CLAUSE_MARKS = frozenset((",", ";", "\u2014", "but"))
 
@@ -56,7 +55,7 @@ def _question(words: tuple[str, ...]) -> int:
             continue
         following = words[index + 1]
         is_tag = following in english.QUESTION_OPENERS and len(words) - index <= 5 and words[index + 2] in ("not", "i", "it", "he", "she")
-        if following in _TAGS or is_tag:
+        if is_tag:
             return 0
         if following in english.QUESTION_OPENERS:
             return index

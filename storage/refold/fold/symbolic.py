@@ -117,7 +117,7 @@ class _Reader:
         shared: Subject | None = None
         reached: dict[int, Opening] = {}  # a place behind a lead keeps what the lead did: "from what I hear, Ruth ..."
         for start in starts(scene.words):
-            is_request = bounds.is_request and start == 0
+            is_request = bounds.is_request and (start == 0 or scene.words[start - 1] == "and")
             if start >= bounds.end and not is_request:
                 return
             if self._is_correction(scene, start):
@@ -191,7 +191,7 @@ def _edge(sentence: Sentence, a: Range, b: Range, act: Act, words: Range) -> Edg
 def _statements(context: Context, opening: Opening, who: Subject | None, shared: Subject | None, *, is_request: bool) -> list[Statement]:
     """Return what one clause states, as read from one opening."""
     scene = context.scene
-    found = list(by_words(context, opening))
+    found = [one for one in by_words(context, opening) if not one.pattern.is_note]
     if is_request:  # "could you remind me to ..." asks for what it says
         return [statement for statement in found if statement.relation.said_by is SaidBy.USER]
     found += by_possession(context, opening)
@@ -204,7 +204,7 @@ def _statements(context: Context, opening: Opening, who: Subject | None, shared:
     if not found and (who is None or not who.is_first):
         found += of_thing(context, opening)
     if not found and who is None and context.is_note:
-        found += by_note(context, opening)
+        found = [*by_note(context, opening)] or by_words(context, opening)
     return found
 
 

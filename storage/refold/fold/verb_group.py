@@ -50,7 +50,7 @@ _BEGINNING = frozenset(
     ("start", "starts", "started", "starting", "begin", "begins", "began", "beginning", "continue", "continued", "keep", "kept", "keeps")
 )
 _PLANNING = {"planning": ("to", "on"), "intending": ("to",), "about": ("to",), "set": ("to",), "aiming": ("to",), "due": ("to",)}
-_INTENDING = frozenset(("plan", "plans", "intend", "intends", "planned", "decided"))
+_INTENDING = frozenset(("plan", "plans", "intend", "intends", "planned", "intended", "decided"))
 _COMING = frozenset(("come", "came", "grown", "grew", "learned", "learnt"))
 _CONSIDERING = frozenset(("thinking", "considering", "contemplating"))
 _RUMOURED = frozenset(("said", "reported", "rumoured", "rumored", "believed", "thought"))
@@ -225,7 +225,8 @@ class _Walk:
             return self.go(1, _BASE, tense=Tense.BEGUN) if following == "to" else self.go(0, _ING, tense=Tense.BEGUN)
         if word in _COMING and following == "to":
             return self.go(1, _BASE, tense=Tense.PRESENT)
-        if word in _INTENDING and following in ("to", "on") and tense is not Tense.PAST_PROGRESSIVE:
+        is_over = tense in (Tense.PAST_PROGRESSIVE, Tense.PLUPERFECT) or (word in ("planned", "intended") and tense is Tense.PRESENT)
+        if word in _INTENDING and following in ("to", "on") and not is_over:
             return self.go(1, _BASE if following == "to" else _ING, tense=Tense.PRESENT, modality=Modality.PLANNED)
         return False
 
