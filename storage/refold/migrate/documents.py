@@ -36,8 +36,13 @@ def _line(raw: bytes, number: int) -> Json | Unreadable:
         return Unreadable(f"line {number}", error.message)
 
 
-def objects(value: object, key: str = "") -> list[Json]:
-    """Return the objects of a list, or of the list under a key; an empty list where it is none, or holds anything else."""
-    if key:
-        value = value.get(key) if isinstance(value, dict) else None
-    return value if isinstance(value, list) and all(isinstance(each, dict) for each in value) else []
+def listed(value: object, *keys: str) -> list[object]:
+    """Return what a list holds, or the first list under one of these keys of an object; nothing where there is none."""
+    if isinstance(value, dict):
+        value = next((value[key] for key in keys if isinstance(value.get(key), list)), None)
+    return value if isinstance(value, list) else []
+
+
+def objects(value: object, *keys: str) -> list[Json]:
+    """Return the objects among what a list holds."""
+    return [each for each in listed(value, *keys) if isinstance(each, dict)]

@@ -15,7 +15,7 @@ from pathlib import Path
 from refold import canonical, ingest, journal
 from refold.errors import Drifted, Usage
 from refold.journal import Condition, Direction, Intent, LogCommit, Place, Target
-from refold.journal.record import RecordedChange
+from refold.journal.record import Phase, RecordedChange
 from refold.migrate import capture
 from refold.migrate.box import Box
 from refold.migrate.capture import MIGRATE, Move
@@ -142,9 +142,11 @@ def _index(store: Store) -> Generator[State]:
 
 
 def _unfinished(places: Places, move_id: str) -> tuple[str, str] | None:
-    """Return the transaction of a move that was interrupted, and the move's whole id."""
+    """Return the transaction of a move that was interrupted, be it right before it was forgotten, and the move's whole id."""
     for entry in journal.entries(places):
-        if entry.condition is not Condition.UNFINISHED or entry.journal is None or entry.journal.kind != MOVING.name:
+        if entry.condition not in (Condition.UNFINISHED, Condition.ENDED) or entry.journal is None or entry.journal.kind != MOVING.name:
+            continue
+        if entry.journal.phase is Phase.ROLLED_BACK:
             continue
         for step in entry.journal.steps:
             if isinstance(step, RecordedChange) and step.target.place is Place.VAULT and step.target.parent == Target(Place.VAULT, MIGRATE):

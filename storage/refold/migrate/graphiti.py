@@ -14,8 +14,8 @@ from dataclasses import replace
 
 from refold.errors import Usage
 from refold.imports.reader import clean_ref
-from refold.migrate.documents import Document
-from refold.migrate.record import Json, Record, Unreadable, kept, moment, text
+from refold.migrate.documents import Document, listed, objects
+from refold.migrate.record import Record, Unreadable, kept, moment, text
 from refold.model import Role, Source
 
 NAME = "graphiti"
@@ -36,25 +36,17 @@ _PLAIN = re.compile(r"(?P<name>[^\W\d_][\w .'@-]{0,40}):[ \t]+(?P<text>\S.*)")
 def recognises(document: Document) -> bool:
     """Whether this is a list of episodes: objects with words and a source, a description or a time of the kind that episodes have."""
     marks = ("source_description", "valid_at", "reference_time", "entity_edges", "group_id")
-    return any(any(key in each for key in CONTENT) and any(key in each for key in marks) for each in _episodes(document))
+    return any(any(key in each for key in CONTENT) and any(key in each for key in marks) for each in objects(document.value, "episodes"))
 
 
 def read(document: Document, *, latest: int) -> Iterator[Record | Unreadable]:
     """Yield each episode, or each turn of one."""
-    value = document.value
-    listed = value.get("episodes") if isinstance(value, dict) else value
-    for number, each in enumerate(listed if isinstance(listed, list) else (), 1):
+    for number, each in enumerate(listed(document.value, "episodes"), 1):
         place = f"episode {number}"
         try:
             yield from _episode(each, place, number, latest=latest)
         except Usage as error:
             yield Unreadable(place, error.message)
-
-
-def _episodes(document: Document) -> list[Json]:
-    value = document.value
-    listed = value.get("episodes") if isinstance(value, dict) else value
-    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
 
 
 def _episode(each: object, place: str, number: int, *, latest: int) -> Iterator[Record]:

@@ -4,17 +4,22 @@ Two forms: agents, blocks and messages in lists of the file, joined by ids; or, 
 The file names the agent, never the user that it spoke with. A block is a note that the agent keeps, said by it as a document of its
 own (`letta:AGENT#LABEL`); a message has the speaker of its role. What Letta wraps as JSON is unwrapped: the words of the user are
 theirs, its own heartbeats and alerts, which come in the user's role, are the system's.
+
+An export holds the newest messages only, so the part of a message is its time and not its number: a later export of the same agent
+adds only what is new.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 
+from refold import times
 from refold.errors import Usage
 from refold.imports.openai_messages import ROLES, said_text
 from refold.imports.reader import clean_ref
-from refold.migrate.documents import Document, objects
+from refold.migrate.documents import Document, listed, objects
 from refold.migrate.record import Json, Record, Unreadable, kept, moment, text
 from refold.model import Role, Source
 
@@ -33,46 +38,42 @@ def recognises(document: Document) -> bool:
 def read(document: Document, *, latest: int) -> Iterator[Record | Unreadable]:
     """Yield the blocks and the messages of each agent; a block that several agents share is said by each of them."""
     value = document.value
-    assert isinstance(value, dict)
-    if "core_memory" in value:
-        yield from _agent(value, "", value["core_memory"], latest=latest)
+    if isinstance(value, dict) and "core_memory" in value:
+        yield from _agent(value, "", listed(value, "core_memory"), latest=latest)
         return
-    blocks = {block.get("id"): block for block in objects(value, "blocks")}
-    met: set[object] = set()
-    for number, agent in enumerate(objects(value, "agents"), 1):
-        ids = agent.get("block_ids")
-        known = [each for each in ids if isinstance(each, str)] if isinstance(ids, list) else []
-        met.update(known)
-        own = agent.get("memory_blocks")
-        yield from _agent(
-            agent,
-            f"agent {number} ",
-            [*(own if isinstance(own, list) else []), *(blocks.get(each) for each in known)],
-            latest=latest,
-        )
-    for number, (known, block) in enumerate(blocks.items(), 1):
-        if known not in met:
-            yield from _attempt(lambda place, block=block: _block(block, place, "shared", None, latest=latest), f"block {number}")
+    blocks = {str(block.get("id")): block for block in objects(value, "blocks")}
+    met: set[str] = set()
+    for number, agent in enumerate(listed(value, "agents"), 1):
+        if not isinstance(agent, dict):
+            yield Unreadable(f"agent {number}", "it is not a JSON object")
+            continue
+        ids = [str(each) for each in listed(agent, "block_ids")]
+        met.update(ids)
+        own = [*listed(agent, "memory_blocks"), *(blocks.get(each) for each in ids)]
+        yield from _agent(agent, f"agent {number} ", own, latest=latest)
+    for number, block in enumerate(listed(value, "blocks"), 1):
+        if not isinstance(block, dict) or str(block.get("id")) not in met:
+            yield _attempt(f"block {number}", lambda place, block=block: _block(block, place, "shared", None, latest=latest))
 
 
-def _agent(agent: Json, where: str, blocks: object, *, latest: int) -> Iterator[Record | Unreadable]:
-    name = text(agent, "name")
+def _agent(agent: Json, where: str, blocks: list[object], *, latest: int) -> Iterator[Record | Unreadable]:
+    given = agent.get("name")
+    name = given if isinstance(given, str) and given.strip() else None
     ref = clean_ref(name or str(agent.get("id") or "agent"))
-    for number, block in enumerate(blocks if isinstance(blocks, list) else (), 1):
-        yield from _attempt(lambda place, block=block: _block(block, place, ref, name, latest=latest), f"{where}block {number}")
-    messages = agent.get("messages")
-    for number, message in enumerate(messages if isinstance(messages, list) else (), 1):
-        yield from _attempt(
-            lambda place, message=message, number=number: _message(message, place, Source("letta", ref, str(number)), name, latest=latest),
-            f"{where}message {number}",
+    for number, block in enumerate(blocks, 1):
+        yield _attempt(f"{where}block {number}", lambda place, block=block: _block(block, place, ref, name, latest=latest))
+    for number, message in enumerate(listed(agent, "messages"), 1):
+        source = Source("letta", ref, str(number))
+        yield _attempt(
+            f"{where}message {number}", lambda place, message=message, source=source: _message(message, place, source, name, latest=latest)
         )
 
 
-def _attempt(read_one, place: str) -> Iterator[Record | Unreadable]:
+def _attempt(place: str, read_one: Callable[[str], Record]) -> Record | Unreadable:
     try:
-        yield read_one(place)
+        return read_one(place)
     except Usage as error:
-        yield Unreadable(place, error.message)
+        return Unreadable(place, error.message)
 
 
 def _block(block: object, place: str, ref: str, agent: str | None, *, latest: int) -> Record:
@@ -93,18 +94,19 @@ def _block(block: object, place: str, ref: str, agent: str | None, *, latest: in
 def _message(message: object, place: str, source: Source, agent: str | None, *, latest: int) -> Record:
     if not isinstance(message, dict):
         raise Usage("the message is not a JSON object")
-    role = message.get("role")
+    role = text(message, "role")
     if role not in ROLES and role != "approval":
         raise Usage(f"the role is none of {', '.join(ROLES)}")
-    said, who, speaker = _unwrapped(said_text(message), ROLES.get(str(role), Role.TOOL), text(message, "name"))
+    said_at = moment(message, "created_at", latest=latest)
+    said, who, speaker = _unwrapped(said_text(message), ROLES.get(role, Role.TOOL), text(message, "name"))
     if who is Role.ASSISTANT:
         said = _sent(message) or said
     return Record(
         place=place,
         text=said,
-        source=source,
+        source=source if said_at is None else replace(source, part=times.iso(said_at)),
         role=who,
-        said_at=moment(message, "created_at", latest=latest),
+        said_at=said_at,
         agent=agent,
         author=speaker if who is Role.USER else None,
         asks_user=True,

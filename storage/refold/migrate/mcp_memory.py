@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 
 from refold.errors import Usage
 from refold.imports.reader import clean_ref
-from refold.migrate.documents import Document, objects
+from refold.migrate.documents import Document, listed, objects
 from refold.migrate.record import Json, Record, Unreadable, kept, text
 from refold.model import Source, normalise
 
@@ -29,8 +29,8 @@ THINGS = frozenset(
 
 def recognises(document: Document) -> bool:
     """Whether a line is an entity or a relation, or the whole is the graph that the server answers with."""
-    if isinstance(document.value, dict) and "type" not in document.value:
-        return bool(objects(document.value, "entities")) and any("observations" in each for each in objects(document.value, "entities"))
+    if _is_graph(document):
+        return any("observations" in each for each in objects(document.value, "entities"))
     known = [line for _, line in document.lines if not isinstance(line, Unreadable) and line.get("type") in KINDS]
     return any("entityType" in line or "relationType" in line for line in known)
 
@@ -38,7 +38,7 @@ def recognises(document: Document) -> bool:
 def read(document: Document, *, latest: int) -> Iterator[Record | Unreadable]:
     """Yield each observation and each relation."""
     lines = [*_lines(document)]
-    types = {name: kind for _, line in lines if not isinstance(line, Unreadable) and (name := line.get("name")) and (kind := _type(line))}
+    types = {str(line.get("name")): _type(line) for _, line in lines if not isinstance(line, Unreadable) and line["type"] == "entity"}
     for place, line in lines:
         if isinstance(line, Unreadable):
             yield line
@@ -51,15 +51,21 @@ def read(document: Document, *, latest: int) -> Iterator[Record | Unreadable]:
 
 def _lines(document: Document) -> Iterator[tuple[str, Json | Unreadable]]:
     """Yield entities and relations, however they are written down."""
-    if isinstance(document.value, dict) and "type" not in document.value:
+    if _is_graph(document):
         for kind, key in (("entity", "entities"), ("relation", "relations")):
-            for number, each in enumerate(objects(document.value, key), 1):
-                yield f"{kind} {number}", {**each, "type": kind}
+            for number, each in enumerate(listed(document.value, key), 1):
+                place = f"{kind} {number}"
+                yield place, {**each, "type": kind} if isinstance(each, dict) else Unreadable(place, "it is not a JSON object")
         return
     for number, line in document.lines:
         place = f"line {number}"
         known = isinstance(line, Unreadable) or line.get("type") in KINDS
         yield place, line if known else Unreadable(place, "it is neither an entity nor a relation")
+
+
+def _is_graph(document: Document) -> bool:
+    """Whether the whole is one object: what the server answers with, not what it writes."""
+    return isinstance(document.value, dict) and "type" not in document.value
 
 
 def _type(entity: Json) -> str:
@@ -88,7 +94,7 @@ def _observations(entity: Json, place: str) -> Iterator[Record | Unreadable]:
         )
 
 
-def _relation(line: Json, place: str, types: Mapping[object, str]) -> Record:
+def _relation(line: Json, place: str, types: Mapping[str, str]) -> Record:
     start, how, end = text(line, "from"), text(line, "relationType"), text(line, "to")
     if start is None or how is None or end is None:
         raise Usage("a relation has a from, a relationType and a to")

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from refold.errors import Usage
 from refold.imports.openai_messages import ROLES
 from refold.imports.reader import clean_ref
-from refold.migrate.documents import Document
-from refold.migrate.record import Json, Record, Unreadable, kept, moment, text
+from refold.migrate.documents import Document, listed, objects
+from refold.migrate.record import Record, Unreadable, kept, moment, text
 from refold.model import Role, Source
 
 NAME = "mem0"
@@ -22,38 +22,24 @@ LISTS = ("results", "memories")
 
 def recognises(document: Document) -> bool:
     """Whether this is a list of memories: objects with an id and a `memory`."""
-    value = document.value
-    listed = isinstance(value, dict) and any(isinstance(value.get(key), list) for key in LISTS)
-    found = _memories(value)
-    return any("memory" in each and "id" in each for each in found) or (listed and not found)
+    return any("memory" in each and "id" in each for each in objects(document.value, *LISTS)) or document.value == {"results": []}
 
 
 def read(document: Document, *, latest: int) -> Iterator[Record | Unreadable]:
     """Yield each memory, and each edge of the graph."""
-    value = document.value
-    for number, each in enumerate(_listed(value), 1):
+    for number, each in enumerate(listed(document.value, *LISTS), 1):
         place = f"result {number}"
         try:
             yield _memory(each, place, latest=latest)
         except Usage as error:
             yield Unreadable(place, error.message)
-    edges = value.get("relations") if isinstance(value, dict) else None
-    for number, each in enumerate(edges if isinstance(edges, list) else (), 1):
+    edges = listed(document.value, "relations") if isinstance(document.value, dict) else []
+    for number, each in enumerate(edges, 1):
         place = f"relation {number}"
         try:
             yield _edge(each, place, number)
         except Usage as error:
             yield Unreadable(place, error.message)
-
-
-def _listed(value: object) -> list[object]:
-    if isinstance(value, dict):
-        value = next((value[key] for key in LISTS if isinstance(value.get(key), list)), [])
-    return value if isinstance(value, list) else []
-
-
-def _memories(value: object) -> list[Json]:
-    return [each for each in _listed(value) if isinstance(each, dict)]
 
 
 def _memory(each: object, place: str, *, latest: int) -> Record:
