@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from refold.ingest import Added
     from refold.log.events import SubjectEntry
     from refold.state.context import Context
+    from refold.state.search import Found
     from refold.state.why import Explanation
     from refold.status import Status
 
@@ -152,17 +153,16 @@ class Memory:
 
         options = options or driver.Options()
         scope = self._limited(Scope(options.user, options.agent, options.run))
-        with self._reading() as state:
-            return driver.import_files(
-                self.store,
-                [Path(path) for path in paths],
-                reader=reader,
-                options=replace(options, user=scope.user),
-                index=state,
-                now=self._now,
-                random=self._random,
-                progress=progress,
-            )
+        return driver.import_files(
+            self.store,
+            [Path(path) for path in paths],
+            reader=reader,
+            options=replace(options, user=scope.user),
+            index=self._reading,
+            now=self._now,
+            random=self._random,
+            progress=progress,
+        )
 
     def fold_plan(self, *, full: bool = False) -> FoldPlan:
         """Return what `fold` would do."""
@@ -201,6 +201,12 @@ class Memory:
     # Ask
 
     def search(
+        self, query: str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None, limit: int = 10
+    ) -> list[Hit]:
+        """Return the events that say most about a query, best first; those that are not folded yet among them."""
+        return self.find(query, user_id=user_id, agent_id=agent_id, run_id=run_id, limit=limit).hits
+
+    def find(
         self,
         query: str,
         *,
@@ -209,13 +215,13 @@ class Memory:
         run_id: str | None = None,
         limit: int = 10,
         explain: bool = False,
-    ) -> list[Hit]:
-        """Return the events that say most about a query, best first; those that are not folded yet among them."""
-        from refold.state.search import search
+    ) -> Found:
+        """Search, and say what was left out; with `explain` also what each score is made of."""
+        from refold.state.search import find
 
         view = self._view(user_id, agent_id, run_id)
         with self._reading() as state:
-            return search(state, self._unfolded(state), self.store.log, view, query, limit=limit, explain=explain)
+            return find(state, self._unfolded(state), self.store.log, view, query, limit=limit, explain=explain)
 
     def context(
         self, query: str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None, tokens: int = 300
@@ -291,9 +297,9 @@ class Memory:
     @contextmanager
     def _reading(self) -> Generator[State]:
         """Give the newest state, held against removal while it is read."""
-        with ExitStack() as held:
-            self._state = held.enter_context(reading(self.store, self._state))
-            yield self._state
+        with reading(self.store, self._state) as state:
+            self._state = state
+            yield state
 
     def _unfolded(self, state: State) -> list[Event]:
         """Return the events that the state does not know yet; read once, then followed."""

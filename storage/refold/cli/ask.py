@@ -45,18 +45,18 @@ def _query(given: Namespace) -> str:
 def _configure_search(command: ArgumentParser) -> None:
     _ask(command)
     arguments.add_limit(command, 10)
-    command.add_argument("--explain", action="store_true", help="say what each score is made of")
+    command.add_argument("--explain", action="store_true", help="say what each score is made of, and what was left out")
 
 
 def _search(given: Namespace) -> Outcome:
     with opened(given) as memory:
-        hits = memory.search(_query(given), **arguments.scope(given), limit=given.limit, explain=given.explain)
-    lines = shown.hit_table(hits) or ["nothing found"]
-    return Outcome(
-        {"results": [shown.hit_data(hit) for hit in hits]},
-        lines + (["", *shown.explained(hits)] if given.explain else []),
-        format_version=FORMAT_VERSION,
-    )
+        found = memory.find(_query(given), **arguments.scope(given), limit=given.limit, explain=given.explain)
+    data: dict[str, object] = {"results": [shown.hit_data(hit) for hit in found.hits]}
+    lines = shown.hit_table(found.hits) or ["nothing found"]
+    if given.explain:
+        data["left_out"] = found.left_out
+        lines += ["", *shown.explained(found)]
+    return Outcome(data, lines, format_version=FORMAT_VERSION)
 
 
 def _configure_context(command: ArgumentParser) -> None:

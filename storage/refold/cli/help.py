@@ -17,13 +17,15 @@ from refold.errors import Usage
 
 USAGE = "usage: refold COMMAND ... [--store DIR] [--as NAME] [--format text|json]"
 
+NAMES_WIDTH = max(map(len, COMMANDS)) + 2
+
 
 def overview() -> Outcome:
     """Return what `refold --help` says."""
     topics = [*TOPICS, *MADE]
     lines = [USAGE, "", "Long-term memory for agents: state = fold(log).", ""]
     for group in GROUPS:
-        lines += [f"{group.title}", *(f"  {entry.name:<14}{entry.summary}" for entry in group.entries), ""]
+        lines += [f"{group.title}", *(f"  {entry.name:<{NAMES_WIDTH}}{entry.summary}" for entry in group.entries), ""]
     lines += ["topics (refold help TOPIC)", *textwrap.wrap(", ".join(topics), 90, initial_indent="  ", subsequent_indent="  "), ""]
     lines += _exit_codes()
     data = {

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from refold import times
 from refold.cli.visible import quoted, table
 from refold.model import Modality, Precision
 from refold.reading import Fact, Hit, Standing
+
+if TYPE_CHECKING:
+    from refold.state.search import Found
 
 SHORT_ID = 8  # hex digits of a fact id that a person types
 WRITTEN = {Precision.YEAR: 4, Precision.MONTH: 7, Precision.DAY: 10, None: 10}  # how much of an ISO date a precision keeps
@@ -112,9 +116,13 @@ def hit_table(hits: Sequence[Hit]) -> list[str]:
     return table(rows)
 
 
-def explained(hits: Sequence[Hit]) -> list[str]:
-    """Return what each hit's score is made of."""
-    return table([(hit.source, f"{hit.score:.3f}", parts(hit.explain)) for hit in hits])
+def explained(found: Found) -> list[str]:
+    """Return what each hit's score is made of, and what was left out."""
+    left_out = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in found.left_out.items() if count and what != "matched")
+    return [
+        *table([(hit.source, f"{hit.score:.3f}", parts(hit.explain)) for hit in found.hits]),
+        f"left out: {left_out or 'nothing'}",
+    ]
 
 
 def parts(numbers: Mapping[str, float]) -> str:

@@ -10,6 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
@@ -58,7 +59,7 @@ def import_files(
     *,
     reader: str = recognise.AUTO,
     options: Options | None = None,
-    index: ingest.Index | None = None,
+    index: Callable[[], AbstractContextManager[ingest.Index | None]] = nullcontext,
     now: Callable[[], int],
     random: Callable[[int], bytes] = os.urandom,
     progress: Callable[[Progress], None] | None = None,
@@ -74,7 +75,8 @@ def import_files(
     tally = _Tally()
     for group in _batches(_records(files, chosen=chosen, options=options, started=started), batch):
         drafts = [each for each in group if isinstance(each, Draft) and each.text.strip()]
-        tally.note(group, ingest.add(store, drafts, index=index, ingest=run, now=now, random=random) if drafts else ())
+        with index() as known:  # for each batch anew: an import takes long, and nobody waits for it
+            tally.note(group, ingest.add(store, drafts, index=known, ingest=run, now=now, random=random) if drafts else ())
         if progress:
             progress(Progress(tally.files, len(files), tally.added + tally.already, tally.malformed_count))
     if not tally.files:
