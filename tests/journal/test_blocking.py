@@ -16,6 +16,7 @@ from refold.folding import Fold
 from refold.journal import Direction, Kind
 from refold.memory import Memory
 from refold.model import AliasKind
+from refold.recover.reset import reset
 from refold.state.generation import State
 from refold.store import Places
 from tests.conftest import now
@@ -68,11 +69,15 @@ def plan_a_night(memory: Memory) -> None:
     Fold(memory.store, State.open(memory.store), relations=recipes.relations(), recipe=recipes.search())
 
 
+def reset_it(memory: Memory) -> None:
+    reset(memory.places, confirm=memory.places.origin)
+
+
 def another_transaction(memory: Memory) -> None:
     journal.commit(memory.places, SAMPLE, [journal.write(on("store", "receipts/next"), b"")])
 
 
-@pytest.mark.parametrize("change", [fold, fold_all, subject_add, compact, plan_a_night, another_transaction])
+@pytest.mark.parametrize("change", [fold, fold_all, subject_add, compact, plan_a_night, reset_it, another_transaction])
 def test_every_change_refuses_and_writes_nothing(places: Places, change: Callable[[Memory], None]):
     stop(places)
     with opened(places) as memory:

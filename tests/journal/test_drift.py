@@ -180,6 +180,14 @@ def test_r14_a_journal_that_says_prepared_without_its_artifacts_is_no_base_for_a
     assert tree(tmp_path) == was
 
 
+def test_a_replaced_place_is_called_by_its_name(tmp_path: Path):
+    places = half_done(tmp_path, step=3)
+    replace_a_place(places)
+    (entry,) = left(places)
+    messages = {obstacle.message for obstacle in journal.inspect(places, entry.id).against[Direction.COMPLETE]}
+    assert any("the store is not the folder that it was" in message for message in messages)
+
+
 def test_inspecting_a_drifted_transaction_says_what_stands_against_it_and_writes_nothing(tmp_path: Path):
     places = half_done(tmp_path, step=3)
     edit_what_is_to_come(places)

@@ -164,8 +164,8 @@ def test_r15_on_any_damaged_image_they_end_with_an_envelope_and_a_known_exit_cod
 
 
 @pytest.mark.slow
-def test_r15_on_seventy_five_more_images(filled: Path, tmp_path: Path, run, places: Places):
-    for seed in range(25, 100):
+def test_r15_on_forty_more_images(filled: Path, tmp_path: Path, run, places: Places):
+    for seed in range(25, 65):
         for name in ("store", "vault", "root"):
             shutil.rmtree(tmp_path / name)
             shutil.copytree(filled / name, tmp_path / name)

@@ -172,7 +172,7 @@ def test_killed_at_any_change_it_is_completed_and_run_again_to_the_same_end(tmp_
     count = changes_of(lambda: reset(model, confirm=model.origin))
     assert gone(model)
     completed = 0
-    for at in range(1, count + 1, 3):
+    for at in range(1, count + 1, 5):
         places = fill(tmp_path / f"{at}")
         assert in_child(lambda: reset(places, confirm=places.origin), Disk(killing(at), calls=CALLS)) == KILLED  # noqa: B023
         if left(places):
