@@ -8,6 +8,7 @@ import pytest
 
 from refold import times
 from refold.errors import Usage
+from refold.fold.entities import MENTIONS_MAX
 from refold.reading import Fact, Standing
 from refold.state.why import Explanation, as_data
 from tests.facts.world import World, day, say, told
@@ -69,6 +70,23 @@ def test_the_names_that_lead_to_an_entity_are_explained(world: World):
     world.tell(BERLIN, say("ada", "My name is Ada Brandt.", on=10))
     (alias,) = of(world, "lives_in", "Berlin").aliases
     assert alias.quote == "My name is Ada Brandt."
+
+
+def test_of_an_alias_said_twice_the_newest_saying_is_shown(world: World):
+    world.tell(BERLIN, say("ada", "My name is Ada Brandt.", on=10), say("ada", "Hello, my name is Ada Brandt.", on=11))
+    assert [alias.said_at for alias in of(world, "lives_in", "Berlin").aliases] == [day(11)]
+
+
+def test_names_beyond_the_bound_of_an_entity_explain_nothing(world: World):
+    names = [f"Ada {chr(65 + n // 26)}{chr(97 + n % 26)}lund" for n in range(70)]
+    world.tell(BERLIN, say("ada", " ".join(f"My name is {name}." for name in names), on=10))
+    assert len(of(world, "lives_in", "Berlin").aliases) == MENTIONS_MAX - 1
+
+
+def test_no_id_is_not_the_id_of_the_only_fact(world: World):
+    world.tell(BERLIN)
+    with pytest.raises(Usage, match="id is needed"):
+        world.why(b"")
 
 
 def test_who_speaks_is_said(world: World):

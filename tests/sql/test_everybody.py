@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refold.fold.entities import components
-from refold.fold.merge import decide, in_effect
+from refold.fold.merge import decide, in_effect, stances
 from refold.model import Act, Modality, Validity
 from refold.reading import Claim
-from refold.state.everybody import decided
+from refold.state.everybody import stances_of
 from refold.state.tables import ASSERTIONS
 from tests.merge.claims import ADA, BEN, DAY, POLICIES, RELATIONS, RUTH, claim, claim_sets, edge, policy_of
 
@@ -33,21 +33,43 @@ def _row(claim: Claim) -> dict[str, object]:
     return own | {"valid_from": validity.start, "valid_to": validity.end, "valid_precision": None, "valid_words": validity.words}
 
 
-Fate = tuple[str, bool, bytes | None]
+Told = tuple[bytes, tuple[bytes, ...], str, bool, bytes | None]  # shown, sayings, standing, contested, beaten by
 
 
-def in_sql(claims: Sequence[Claim], entities: dict[int, int], at: int | None = None) -> dict[bytes, Fate]:
-    found = decided(rows_of(claims), entities, POLICIES, at=at).to_pylist()
-    beaters = [None if one["beaten_by"] is None else claims[one["beaten_by"]].fact_id for one in found]
-    return {claims[one["row"]].fact_id: (one["standing"], one["contested"], by) for one, by in zip(found, beaters, strict=True)}
+def in_sql(claims: Sequence[Claim], entities: dict[int, int], at: int | None = None) -> set[Told]:
+    def fact_id(row: int) -> bytes:
+        return claims[row].fact_id
+
+    return {
+        (
+            fact_id(one["shown"]),
+            tuple(map(fact_id, one["rows"])),
+            one["standing"],
+            one["contested"],
+            None if one["beaten_by"] is None else fact_id(one["beaten_by"]),
+        )
+        for one in stances_of(rows_of(claims), entities, POLICIES, at=at).to_pylist()
+    }
 
 
-def purely(claims: Sequence[Claim], entities: dict[int, int], at: int | None = None) -> dict[bytes, Fate]:
+def purely(claims: Sequence[Claim], entities: dict[int, int], at: int | None = None) -> set[Told]:
+    def component_of(mention: int) -> int:
+        return entities.get(mention, mention)
+
     about: dict[int, list[Claim]] = {}
     for one in claims if at is None else in_effect(claims, at, policy_of):
-        about.setdefault(entities.get(one.mention, one.mention), []).append(one)
-    every = [d for of in about.values() for d in decide(of, policy_of, lambda mention: entities.get(mention, mention))]
-    return {d.claim.fact_id: (d.standing.value, d.contested, d.beaten_by.fact_id if d.beaten_by else None) for d in every}
+        about.setdefault(component_of(one.mention), []).append(one)
+    every = [one for of in about.values() for one in stances(decide(of, policy_of, component_of), policy_of, component_of)]
+    return {
+        (
+            one.shown.fact_id,
+            tuple(said.fact_id for said in one.sayings),
+            one.standing.value,
+            one.contested,
+            one.beaten_by.fact_id if one.beaten_by else None,
+        )
+        for one in every
+    }
 
 
 EDGES = st.lists(st.builds(edge, st.sampled_from([ADA, RUTH, BEN]), st.sampled_from([RUTH, BEN, 44])), max_size=3)
@@ -103,20 +125,20 @@ def _random(chance: Random, seq: int) -> Claim:
 
 
 def test_nothing_stated_is_nothing_decided():
-    assert in_sql([], {}) == {}
+    assert in_sql([], {}) == set()
 
 
 def test_a_relation_outside_the_vocabulary_is_left_out():
     known, unknown = claim("Berlin", day=1), claim("blue", day=2, relation="colour")
-    assert in_sql([known, unknown], {}) == {known.fact_id: ("holds", False, None)}
+    assert in_sql([known, unknown], {}) == {(known.fact_id, (known.fact_id,), "holds", False, None)}
 
 
 def test_a_text_is_never_taken_for_an_entity():
     said = [claim("Ruth", day=1, relation="kin", value_mention=RUTH), claim(f"e{RUTH}", day=2, relation="kin", act=Act.DENY)]
-    assert [fate for fate, *_ in in_sql(said, {}).values()] == ["holds", "inert"]
+    assert {standing for _, _, standing, *_ in in_sql(said, {})} == {"holds", "inert"}
 
 
 def test_texts_from_several_runs_are_compared_as_one():
     said = [claim("Berlin", day=1, relation="likes"), claim("BERLIN", day=2, relation="likes", act=Act.DENY)]
     runs = pa.concat_tables([rows_of(said[:1]), rows_of(said[1:])])
-    assert [one["standing"] for one in decided(runs, {}, POLICIES).to_pylist()] == ["denied", "closing"]
+    assert {one["standing"] for one in stances_of(runs, {}, POLICIES).to_pylist()} == {"denied", "closing"}

@@ -137,6 +137,7 @@ REFUSED = [
     "SELECT getenv('HOME')",
     "SELECT * FROM world",
     "SELECT * FROM sources",
+    'SELECT * FROM "table"',
 ]
 
 
@@ -200,9 +201,30 @@ def test_only_the_tables_that_are_named_are_read(world: World):
 
 
 def test_nothing_is_spilled_to_disk(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    here = tmp_path / "here"
-    here.mkdir()
-    monkeypatch.chdir(here)
+    """Where spilling is possible this statement succeeds."""
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    query = "SELECT count(*) FROM (SELECT DISTINCT i, md5(i::VARCHAR) FROM range(3_000_000) t(i))"
     with pytest.raises(Usage, match="more memory"):
-        views.ask("SELECT list(i ORDER BY random()) FROM range(30_000_000) t(i)", sources={}, log=world.store.log, memory_max="100MB")
-    assert list(here.iterdir()) == []
+        views.ask(query, sources={}, log=world.store.log, memory_max="100MB")
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("statement", "refused"),
+    [
+        ("SET threads = 1", "configuration has been locked"),
+        ("SET temp_directory = '/tmp'", "configuration has been locked"),
+        ("SET enable_external_access = true", "configuration has been locked|Cannot"),
+        ("COPY (SELECT 1) TO '/tmp/refold-leak.csv'", "disabled by configuration"),
+        ("ATTACH '/tmp/refold-leak.db'", "disabled by configuration"),
+        ("SELECT * FROM read_text('/etc/passwd')", "disabled by configuration"),
+        ("LOAD httpfs", "disabled"),
+        ('SELECT * FROM "held"', "does not exist"),
+    ],
+)
+def test_a_database_reaches_nothing_even_if_a_statement_gets_through(statement: str, refused: str):
+    held = pa.table({"n": [1]})
+    with views.connection() as database, pytest.raises(Exception, match=refused):
+        database.sql(statement)
+    assert held.num_rows == 1

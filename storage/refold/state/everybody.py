@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -97,11 +98,6 @@ WITH placed AS (
           FROM weighed WHERE louder IS NOT NULL AND loudness IS NOT NULL)
 )
 """.replace("{later}", "ORDER BY pos ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING")
-DECIDED = """
-SELECT d.row, d.whole AS entity, d.standing, d.contested, b.row AS beaten_by
-FROM decided d LEFT JOIN placed b ON d.beater = b.pos
-ORDER BY d.row
-"""
 # One row per stance: the row that is shown, and all its sayings, latest first.
 STANCES = f"""
 SELECT arg_max(d.row, firmness) AS shown, list(d.row ORDER BY d.pos DESC) AS rows, d.standing, bool_or(d.contested) AS contested,
@@ -154,22 +150,24 @@ def told(
     limit: int | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """Return the assertions that a view admits, and the stances over them: shown, rows, standing, contested, beaten_by, by row number."""
-    rows, given = _seen(state, view, relations)
-    values = {"standings": [standing.value for standing in standings], "relation": relation, "limit": limit, "at": view.valid_at}
-    return rows, views.answer(MERGE + STANCES, tables=given, values=values)
+    rows, tables = _seen(state, view, relations)
+    return rows, _ask(STANCES, tables, standings=list(standings), relation=relation, limit=limit, at=view.valid_at)
 
 
 def counts(state: State, view: View, relations: Relations) -> dict[Standing, int]:
     """Return how many facts a view sees in each standing."""
-    _, given = _seen(state, view, relations)
-    values = {"standings": list(Standing), "relation": None, "limit": None, "at": view.valid_at}
-    found = views.answer(MERGE + COUNTS, tables=given, values=values).to_pylist()
+    found = _ask(COUNTS, _seen(state, view, relations)[1], at=view.valid_at).to_pylist()
     return dict.fromkeys(Standing, 0) | {Standing(one["standing"]): one["stances"] for one in found}
 
 
-def decided(rows: pa.Table, entities: Mapping[int, int], relations: Mapping[str, Policy], *, at: int | None = None) -> pa.Table:
-    """Decide rows of `assertions`: row, entity, standing, contested, and the row of what beat it, in the order of the rows."""
-    return views.answer(MERGE + DECIDED, tables=_tables(rows, entities, relations), values={"at": at})
+def stances_of(rows: pa.Table, entities: Mapping[int, int], relations: Mapping[str, Policy], *, at: int | None = None) -> pa.Table:
+    """Decide rows of `assertions`: stances as `told` returns them, of everybody and in every standing."""
+    return _ask(STANCES, _tables(rows, entities, relations), at=at)
+
+
+def _ask(query: str, tables: Mapping[str, pa.Table], **asked: Any) -> pa.Table:
+    """Put a question to the decided claims; what is not asked for is everything."""
+    return views.answer(MERGE + query, tables=tables, values={"standings": list(Standing), "relation": None, "limit": None} | asked)
 
 
 def _seen(state: State, view: View, relations: Relations) -> tuple[pa.Table, dict[str, pa.Table]]:

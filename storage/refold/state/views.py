@@ -21,13 +21,12 @@ from refold.log.log import Log
 MEMORY_MAX = "4GB"
 HINT = "refold help sql"
 _CONFIG = {
-    "enable_external_access": "false",
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
     "python_enable_replacements": "false",  # else the name of a table could be any variable of ours
-    "max_temp_directory_size": "0B",
-    "lock_configuration": "true",
+    "temp_directory": "",  # what does not fit in memory fails: a spill file is plain text, and outlives a killed process
 }
+_LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")  # last: they forbid the rest
 # What went wrong, said without DuckDB's words; the first that fits.
 _FAULTS: tuple[tuple[type[duckdb.Error], str], ...] = (
     (duckdb.ParserException, "the statement is not SQL"),
@@ -77,6 +76,8 @@ def connection(*, memory_max: str = MEMORY_MAX) -> Generator[duckdb.DuckDBPyConn
     """Give a database in memory that reaches nothing outside itself."""
     opened = duckdb.connect(":memory:", config=_CONFIG | {"memory_limit": memory_max})
     try:
+        for lock in _LOCKS:
+            opened.execute(lock)
         yield opened
     finally:
         opened.close()
