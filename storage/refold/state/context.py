@@ -74,7 +74,7 @@ def _facts(state: State, log: Log, view: View, query: str, hits: Sequence[Hit]) 
     """Return the facts that hold, those that the query is about first, then the newest."""
     found: dict[bytes, Fact] = {}
     for entity in ([None] if view.scope.user is not None else []) + _names(state, query):
-        found |= {fact.fact_id: fact for fact in facts(state, log, view, entity=entity)}
+        found |= {fact.fact_id: fact for fact in facts(state, log, view, entity=entity, quotes=False)}
     asked, ranks = set(words_of(query)), {hit.source: rank for rank, hit in enumerate(hits)}
 
     def rank(fact: Fact) -> tuple[int, int, int, bytes]:
