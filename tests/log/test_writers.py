@@ -210,8 +210,9 @@ def test_what_a_thread_was_told_is_true_when_it_is_told(store: Store):
     assert wrong == []
 
 
-def work_alone(places: Places, number: int, commits: int, taken: Any) -> None:
+def work_alone(places: Places, number: int, commits: int, together: Any, taken: Any) -> None:
     with open_store(places) as store:
+        together.wait()
         start = time.monotonic()
         for step in range(commits):
             say(store, f"{number}-{step}", user=f"user {step % 5}")
@@ -223,8 +224,8 @@ def test_eight_processes_write_dense_complete_and_fair(store: Store):
     """No number twice, none missing, nobody starved, one id for each person whoever met them first."""
     processes, commits = 8, 50
     context = multiprocessing.get_context("spawn")
-    taken = context.Queue()
-    run(context.Process(target=work_alone, args=(store.places, number, commits, taken)) for number in range(processes))
+    together, taken = context.Barrier(processes), context.Queue()
+    run(context.Process(target=work_alone, args=(store.places, number, commits, together, taken)) for number in range(processes))
     said = heard(store)
     assert Counter(event.text for event in said) == Counter(f"{number}-{step}" for number in range(processes) for step in range(commits))
     entries = list(store.log.subjects())

@@ -173,7 +173,7 @@ class Keyring:
         epoch, path = at
         if epoch == self.epoch and not path:
             return self._secrets.batch_seed
-        secret = self._secrets.batches.get(node(epoch, path))
+        secret = self._secrets.batches.get(node(epoch, path)) if epoch != self.epoch else None
         if secret is None and path:
             above = self._nodes[epoch, path[:-1]]
             secret = None if above is None else mac(above, path[-1:])

@@ -24,10 +24,15 @@ def key_tag(keyring: Keyring, key: str) -> bytes:
 
 def content_tag(keyring: Keyring, source: Source, scope: Scope, role: Role, author: str | None, text: str) -> bytes:
     """Return the tag of an imported record: what it says, who says it, in whose memory and where, as far as that tells it from others."""
-    part = identity_part(role, source.part)
-    fields = [role, source.kind, source.ref, part, scope.user, scope.agent, scope.run, author or "", text]
-    lengths = " ".join(["-" if field is None else str(len(field)) for field in fields])  # None is not ""
-    return mac(keyring.idem_key, CONTENT + "".join([lengths, " ", *[field or "" for field in fields]]).encode())[:TAG_BYTES]
+    part, author = identity_part(role, source.part), author or ""
+    user, agent, run = scope.user, scope.agent, scope.run
+    lengths = f"{role} {len(source.kind)} {len(source.ref)} {len(part)} {_length(user)} {_length(agent)} {_length(run)} {len(author)} "
+    record = f"{lengths}{source.kind}{source.ref}{part}{user or ''}{agent or ''}{run or ''}{author}{text}"
+    return mac(keyring.idem_key, CONTENT + record.encode())[:TAG_BYTES]
+
+
+def _length(text: str | None) -> int:
+    return -1 if text is None else len(text)  # None is not ""
 
 
 def seen_tags(keyring: Keyring, event: Event) -> list[bytes]:

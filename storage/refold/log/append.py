@@ -84,23 +84,21 @@ def sealing(
 
     Where there are none, nothing is proposed, or with `even_empty` a commit without entries.
     """
-    cells: dict[tuple[int, int], tuple[bytes, bytes]] = {}
-    kept: list[Sealable] = []  # an id() is only good while its object lives
+    cells: dict[tuple[Sealable, int], tuple[bytes, bytes]] = {}  # an entry is equal to itself alone
     bound_to = entry.aad_prefix(origin)
 
     def propose(head: Head, keyring: Keyring) -> Proposal | None:
         refuse_fence(head, keyring)
         epoch = keyring.epoch
         entries = plan(head, keyring)
-        new = [one for one in entries if (id(one), epoch) not in cells]
-        kept.extend(new)
+        new = [one for one in entries if (one, epoch) not in cells]
         nonces = random(crypto.NONCE_BYTES * len(new))
         for at, one in enumerate(new):
             nonce = nonces[at * crypto.NONCE_BYTES : (at + 1) * crypto.NONCE_BYTES]
-            cells[id(one), epoch] = seal(one, keyring, nonce, bound_to)
+            cells[one, epoch] = seal(one, keyring, nonce, bound_to)
         if not entries:
             return Proposal(epoch=epoch) if even_empty else None
-        headers, payloads = zip(*[cells[id(one), epoch] for one in entries], strict=True)
+        headers, payloads = zip(*[cells[one, epoch] for one in entries], strict=True)
         return Proposal(headers, payloads, epoch)
 
     return propose
