@@ -173,6 +173,9 @@ NOT_STATED = {
         "Unless I move to Oslo, nothing changes.",
         "What if I quit my job?",
     ],
+    "what must come first": ["Once I live in Oslo, all will be fine.", "After I move to Oslo we can meet."],
+    "orders": ["Visit Rome.", "Buy a boat.", "Watch Casablanca tonight."],
+    "what a doctor suspects": ["My doctor suspects asthma."],
     "wishes": [
         "I wish I lived by the sea.",
         "I would move to Oslo in a heartbeat.",
@@ -187,9 +190,18 @@ NOT_STATED = {
         "As if I owned a boat.",
     ],
     "what almost happened": ["I almost moved to Oslo.", "I nearly bought a boat.", "I was going to move to Oslo."],
-    "the past that is over": ["As a child I lived in Oslo.", "I was living in Oslo.", "I had a cat."],
-    "fiction": ["In my novel, Tom lives in Oslo.", "Imagine I live in a castle.", "Let's say I live in Oslo."],
-    "quotes of nobody": ['Translate "I live in Oslo and work at Acme".', "The note says 'I work at Acme as a nurse'.", "> I live in Oslo."],
+    "the past that is over": ["As a child I lived in Oslo.", "I was living in Oslo.", "I had a cat.", "I've worked at Acme."],
+    "fiction": [
+        "In my novel, Tom lives in Oslo.",
+        "In the film, unless I err, Tom lives in Oslo.",
+        "Imagine I live in a castle.",
+        "Let's say I live in Oslo.",
+    ],
+    "quotes of nobody": [
+        'Translate "I live in Oslo and work at Acme".',
+        "The note says 'I work at Acme as a nurse'.",
+        "> Hi, I live in Oslo.",
+    ],
     "dictation": ["Draft a message: I'm allergic to nuts.", "Write: I quit my job."],
     "code": ["```\nI live in Oslo.\n```", "Run `I live in Oslo` first.", "```python\n# I work at Acme\n"],
     "people without a name": [
@@ -294,6 +306,10 @@ def test_a_line_of_a_document_is_of_its_heading():
 def test_a_line_without_a_heading_is_of_the_document_and_not_of_its_author():
     fact = folded(event("Status: approved", role=Role.DOCUMENT, metadata={})).assertions[0]
     assert (fact.entity.owner, fact.entity.name, fact.entity_text) == ("doc:7", None, "doc:7")
+
+
+def test_a_line_that_is_as_long_as_prose_is_none():
+    assert read(event("Summary: " + "word " * 100, role=Role.DOCUMENT)) == []
 
 
 def test_a_line_that_a_user_writes_is_no_property():
@@ -402,6 +418,14 @@ def test_the_words_of_a_sentence_stand_where_it_says(text):
 )
 def test_a_value_with_hidden_characters_at_its_edge_is_left_out(text):
     assert read(text) == []
+
+
+def test_a_listing_without_an_end_is_no_sentence_and_what_follows_is_read():
+    assert read("so and " * 200 + "I live in Oslo and so on. I live in Munich.") == ["ada lives_in Munich"]
+
+
+def test_a_letter_that_grows_in_small_writing_shifts_nothing():
+    assert read("\u0130\u0130\u0130 here. I live in Munich.") == ["ada lives_in Munich"]
 
 
 def test_reading_does_not_depend_on_what_else_was_read():

@@ -64,15 +64,13 @@ def _question(words: tuple[str, ...]) -> int:
 
 def _blockers(words: tuple[str, ...]) -> tuple[int, ...]:
     """Return where a sentence turns to what is only supposed, wished or conditional."""
-    fiction = tuple(at for at, word in enumerate(words) if word in english.FICTION and at > 1 and words[at - 2] == "in")
-    if fiction or english.BLOCKERS.isdisjoint(words):
-        return fiction
+    fiction = [at for at, word in enumerate(words) if word in english.FICTION and at > 1 and words[at - 2] == "in"]
+    if english.BLOCKERS.isdisjoint(words):
+        return tuple(fiction)
     pardoned: set[int] = set()
     for at in range(len(words)):
         if phrase := english.longest(words, at, _IFS):
             pardoned |= set(range(at, at + len(phrase)))
-    return tuple(
-        at
-        for at, word in enumerate(words)
-        if word in english.BLOCKERS and at not in pardoned and not (word in _HEDGING_VERBS and at and words[at - 1] == "i")
-    )
+    hedged = {at for at, word in enumerate(words) if word in _HEDGING_VERBS and at and words[at - 1] == "i"}
+    blocking = {at for at, word in enumerate(words) if word in english.BLOCKERS}
+    return tuple(sorted({*fiction, *blocking} - pardoned - hedged))
