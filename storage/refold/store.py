@@ -50,7 +50,7 @@ class Store:
         return self.log.keyring
 
     def close(self) -> None:
-        """Drop keys and cached parts."""
+        """Drop the signing key and the parts that were kept."""
         self.log.close()
 
     def __enter__(self) -> Store:
@@ -83,6 +83,7 @@ def create(where: Places, *, now: Callable[[], int], random: Callable[[int], byt
 
     An interrupted attempt is completed by the next one: it left its origin in `.init`.
     """
+    _check_apart(where)
     files.make_folder(where.store)
     with files.lock(where.store, wait_seconds=0):
         if _origin(where.store) is not None:
@@ -109,6 +110,14 @@ def open_store(where: Places, *, random: Callable[[int], bytes] = os.urandom) ->
     if vault.origin != origin:
         raise Usage("store and vault belong to different logs", path=where.vault, hint="refold help keys")
     return Store(where, vault, random=random)
+
+
+def _check_apart(where: Places) -> None:
+    """Refuse places within each other: whoever copies one must not copy the other along."""
+    store, vault, root = (place.resolve() for place in (where.store, where.vault, where.root))
+    for inner, outer in ((vault, store), (root, store), (root, vault), (store, vault), (store, root), (vault, root)):
+        if inner.is_relative_to(outer):
+            raise Usage("store, vault and root must not lie within each other", path=inner, hint="refold help places")
 
 
 def _is_strange(name: str) -> bool:

@@ -159,6 +159,12 @@ def test_no_commit_at_all_is_damage(three: Store):
         open_store(three.places)
 
 
+def test_a_missing_folder_is_damage_and_no_missing_store(three: Store):
+    shutil.rmtree(three.places.store / "log")
+    with pytest.raises(Corrupt, match="folder"):
+        open_store(three.places)
+
+
 def test_a_commit_under_another_number_is_damage(three: Store):
     shutil.copy(three.log.place.commit(1), three.log.place.commit(4))
     with pytest.raises(Corrupt):

@@ -133,6 +133,17 @@ def test_a_place_that_is_a_file_is_a_mistake(tmp_path: Path):
         create(Places(tmp_path / "store", where.vault, where.root, where.origin), now=now)
 
 
+@pytest.mark.parametrize(
+    ("store", "vault", "root"),
+    [("s", "s/v", "r"), ("s", "v", "s/r"), ("s", "v", "v/r"), ("s", "v", "v"), ("v/s", "v", "r"), ("s", "r/v", "r")],
+)
+def test_places_within_each_other_are_refused(tmp_path: Path, store: str, vault: str, root: str):
+    """Whoever copies the store must not copy its keys along."""
+    with pytest.raises(Usage, match="within each other"):
+        create(find_places(tmp_path / store, tmp_path / vault, tmp_path / root, env={}), now=now)
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_two_that_make_a_store_at_once_do_not_meet(places: Places):
     files.make_folder(places.store)
     with files.lock(places.store), pytest.raises(Locked):

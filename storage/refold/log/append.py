@@ -55,7 +55,7 @@ class Proposal:
     """What is to be committed on top of one head."""
 
     headers: Sequence[bytes] = ()
-    payloads: Sequence[bytes | None] = ()
+    payloads: Sequence[bytes] = ()
     epoch: int = 1
     fence: int | bool = False
     control: tuple[tuple[int, int], ...] = ()  # (row, kind)
@@ -210,12 +210,12 @@ def with_full_list(head: Head, commit: Commit) -> Commit:
 
 
 def _write_parts(log: Log, head: Head, proposal: Proposal, *, random: Random) -> tuple[list[bytes], list[Part]]:
-    payload_commits = [entry.payload_commit(payload) for payload in proposal.payloads if payload is not None]
+    payload_commits = [entry.payload_commit(payload) for payload in proposal.payloads]
     hashes = entry.chain(head.size, head.last_hash, proposal.headers, payload_commits)
     described: list[Part] = []
 
     def contents() -> Iterator[tuple[Path, bytes]]:
-        for cut in parts.split([len(payload or b"") for payload in proposal.payloads]):
+        for cut in parts.split([len(payload) for payload in proposal.payloads]):
             first = head.size + cut.start
             rows = Rows.of(first, proposal.headers[cut], proposal.payloads[cut], payload_commits[cut], hashes[cut])
             raw = parts.encode(rows)

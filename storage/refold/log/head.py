@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from refold import files
-from refold.errors import Corrupt, StoreMissing
+from refold.errors import Corrupt
 from refold.log import commit as commits
 from refold.log.commit import Commit, Live, Replacement, damage
 from refold.log.parts import Part
@@ -77,7 +77,7 @@ def newest(place: Place) -> Head:
     try:
         versions = [version for name in files.names(place.commits) if (version := commits.version_of(name)) is not None]
     except FileNotFoundError:
-        raise StoreMissing("there is no log here", path=place.folder, hint="refold init") from None
+        raise Corrupt("the folder of the log's commits is missing", path=place.commits, hint="refold help damage") from None
     if not versions:
         raise Corrupt("the log has no commit at all", path=place.commits, hint="refold help damage")
     return at(place, max(versions))

@@ -168,7 +168,7 @@ class Log:
             self._probed = True
 
     def close(self) -> None:
-        """Drop keys and cached parts."""
+        """Drop the signing key and the parts that were kept."""
         self._reader.cache.clear()
         self._signer = None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,7 +73,7 @@ class Reader:
             raise KeyMissing(f"entry {seq} was erased", entry_id=str(seq))
         return events[0]
 
-    def _part_with(self, seq: int, head: Head, get) -> Rows:
+    def _part_with(self, seq: int, head: Head, get: Callable[[Part, Head], Rows]) -> Rows:
         try:
             return get(head.parts_over(seq, seq + 1)[0], head)
         except (FileNotFoundError, Corrupt) as error:
@@ -85,8 +85,11 @@ class Reader:
                 raise parts.missing(self._log.place.folder, part) from None
             raise
 
+    def _unchecked(self, part: Part, head: Head) -> Rows:
+        return parts.read(self._log.place.folder, part)
+
     def _read(self, part: Part, head: Head) -> Rows:
-        rows = parts.read(self._log.place.folder, part)
+        rows = self._unchecked(part, head)
         if rows.batch.column(1).null_count:
             self._check_erased(rows, head)
         return rows
@@ -111,8 +114,7 @@ class Reader:
         if entries != head.erasures:
             found: set[int] = set()
             for seq in head.erasures:
-                part = head.parts_over(seq, seq + 1)[0]
-                row = parts.read(self._log.place.folder, part).cut(seq, seq + 1)
+                row = self._part_with(seq, head, self._unchecked).cut(seq, seq + 1)
                 found.update(entry.control_body(row.payloads()[0] or b"", seq)["seqs"])
             seqs = frozenset(found)
             self._erased = (head.erasures, seqs)
@@ -125,7 +127,9 @@ def open_rows(rows: Rows, keyring: Keyring, bound_to: bytes, *, kinds: Container
     opened: list[Opened] = []
     key_of, unseal = keyring.event_key, crypto.unseal
     for seq, (raw, payload) in enumerate(zip(rows.headers(), rows.payloads(), strict=True), rows.first):
-        _, kind, suite, epoch, _, event_id, _ = entry.HEADER.unpack(raw)
+        version, kind, suite, epoch, _, event_id, _ = entry.HEADER.unpack(raw)
+        if version != entry.VERSION:
+            entry.check_known(Header.of(raw), seq)
         if kind not in kinds:
             counts[_kind_name(raw, seq)] += 1
         elif payload is None:
