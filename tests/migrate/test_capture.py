@@ -20,6 +20,7 @@ from tests.conftest import now
 from tests.journal import CALLS, KILLED, changes_of, in_child, killing, tree, unsynced
 from tests.log import Disk, pass_a_fence
 from tests.migrate import ANSWERS, SAMPLES, canonicalized, moved, prepared, written
+from tests.recover.spoils import stop
 
 PRIVATE = (b"Mimi", b"Lisbon", b"Ruth_Brandt", b"Spanish", b"cello", b"Ghent", b"892db2ae")
 
@@ -216,15 +217,20 @@ def test_two_boxes_open_nothing_of_each_other(store: Store):
             box.open(name, sealed, Path("a"))
 
 
-def test_while_something_is_unfinished_captures_go_on_and_moves_wait(store: Store, tmp_path: Path):
-    from tests.recover.spoils import stop
-
-    stop(store.places)
+def test_while_something_is_unfinished_every_step_waits(store: Store, tmp_path: Path):
     move = prepared(store, tmp_path, "mem0")
     canonicalized(store, move, ANSWERS)
-    for act in (lambda: capture.drop(store.places, move.id), lambda: moved(store, move)):
+    stop(store.places)
+    was = tree(capture.folder(store.places))
+    for act in (
+        lambda: prepared(store, tmp_path, "mcp"),
+        lambda: canonicalized(store, move),
+        lambda: capture.drop(store.places, move.id),
+        lambda: moved(store, move),
+    ):
         with pytest.raises(Blocked):
             act()
+    assert tree(capture.folder(store.places)) == was
 
 
 def test_answers_are_kept_with_the_records(store: Store, tmp_path: Path):

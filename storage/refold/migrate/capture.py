@@ -72,7 +72,7 @@ def folder(places: Places) -> Path:
 
 
 def prepare(store: Store, paths: Sequence[Path], *, now: Callable[[], int], random: Callable[[int], bytes] = os.urandom) -> Move:
-    """Capture sources. Raises Usage where one cannot be read or is of no format that is known; then nothing is kept."""
+    """Capture sources. Raises Usage where one cannot be read or is of no format that is known, Blocked; then nothing is kept."""
     if not 0 < len(paths) <= SOURCES_MAX:
         raise Usage(f"a move has 1 to {SOURCES_MAX} sources", hint="refold help migrate")
     raws = [_read(path) for path in paths]
@@ -84,7 +84,7 @@ def prepare(store: Store, paths: Sequence[Path], *, now: Callable[[], int], rand
     contents = {_source(at): raw for at, raw in enumerate(raws)} | {MOVE: _encode(move)}
     where = folder(store.places)
     files.make_folder(where)
-    with files.lock(where):
+    with journal.mutating(store.places, random=random):
         _sweep(where)
         unnamed = where / f"{files.TEMPORARY}{move_id}"
         files.add_folder(unnamed, mode=files.FOLDER_MODE)
@@ -116,10 +116,11 @@ def name_of(places: Places, move_id: str) -> str:
 
 
 def canonicalize(store: Store, move: Move, decisions: Decisions) -> Outcome:
-    """Turn what was captured into drafts, and keep them with the answers. Raises Usage, Corrupt."""
+    """Turn what was captured into drafts, and keep them with the answers. Raises Usage, Corrupt, Blocked."""
     outcome = _draft(store, move, decisions)
     path = folder(store.places) / move.id / RECORDS
-    files.replace(path, Box.of(store.keyring, move.id).seal(RECORDS, outcome.encode(decisions)))
+    with journal.mutating(store.places):  # what a move takes away must not change while it does
+        files.replace(path, Box.of(store.keyring, move.id).seal(RECORDS, outcome.encode(decisions)))
     return outcome
 
 
@@ -234,7 +235,7 @@ def _read(path: Path) -> bytes:
 
 
 def _sweep(where: Path) -> None:
-    """Remove what an interrupted capture left. The caller holds the lock."""
+    """Remove what an interrupted capture left. The caller holds the right to change the store."""
     for name in files.names(where):
         if name.startswith(files.TEMPORARY):
             for inside in files.names(where / name):

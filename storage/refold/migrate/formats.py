@@ -18,7 +18,7 @@ class Format(NamedTuple):
     read: Callable[..., Iterator[Record | Unreadable]]  # (document, *, latest: int)
 
 
-FORMATS = {module.NAME: Format(module.NAME, module.recognises, module.read) for module in (letta, mcp_memory, mem0, graphiti)}
+FORMATS = {module.NAME: Format(module.NAME, module.recognises, module.read) for module in (letta, mem0, graphiti, mcp_memory)}
 
 
 def recognise(document: Document) -> Format | None:
