@@ -31,10 +31,11 @@ from refold.cli.envelope import OUTPUT_SCHEMA_VERSION
 from refold.memory import Memory
 from refold.recover.audit import AUDIT_SCHEMA_VERSION, Area
 from refold.recover.findings import Severity
-from refold.store import Places
+from refold.store import Places, open_store
 from refold.store import places as find_places
 from tests.conftest import now
 from tests.journal import unsynced
+from tests.migrate import ANSWERS, canonicalized, prepared, written
 from tests.recover import spoils
 
 TRANSCRIPTS = Path(__file__).parent / "data/transcripts"
@@ -71,7 +72,21 @@ def take_the_place_of_a_demo(places: Places) -> None:
     (places.store.parent / "taken/thesis.tex").write_bytes(b"")
 
 
-# Command lines by the name of their transcript. FACT, ORIGIN and TRANSACTION are looked up; ~ is the folder of the three places.
+def add_an_export(places: Places) -> None:
+    written(places.store.parent, "mcp")
+
+
+def prepare_a_move(places: Places) -> None:
+    with open_store(places) as store:
+        prepared(store, places.store.parent, "mcp")
+
+
+def canonicalize_a_move(places: Places) -> None:
+    with open_store(places) as store:
+        canonicalized(store, prepared(store, places.store.parent, "mcp"), ANSWERS)
+
+
+# Command lines by the name of their transcript. FACT, ORIGIN, MOVE and TRANSACTION are looked up; ~ is the folder of the three places.
 LINES: dict[str, list[tuple[Prepare, str]]] = {
     "init": [(no_store, "init"), (nothing, "init")],
     "add": [(nothing, "add 'I like Darjeeling.' --user ada --source chat:9#1 --said-at 2024-07-01"), (nothing, "add ' ' --user ada")],
@@ -107,6 +122,16 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
         (add_a_file_of_mine, "reset --confirm ORIGIN"),
         (nothing, "reset --confirm 000000"),
         (nothing, "reset --confirm ORIGIN"),
+    ],
+    "migrate": [
+        (add_an_export, "migrate prepare ~/mcp.json"),
+        (prepare_a_move, "migrate canonicalize MOVE"),
+        (prepare_a_move, "migrate list"),
+        (canonicalize_a_move, "migrate finalize MOVE"),
+        (canonicalize_a_move, "migrate finalize MOVE --confirm MOVE"),
+        (prepare_a_move, "migrate finalize MOVE --confirm MOVE"),
+        (prepare_a_move, "migrate drop MOVE"),
+        (nothing, "migrate list"),
     ],
     "serve": [(nothing, "serve --port 70000")],
     "demo": [(take_the_place_of_a_demo, "demo --store ~/taken")],
@@ -163,6 +188,8 @@ def filled_in(line: str, places: Places) -> str:
             line = line.replace("FACT", memory.facts(user_id="ada", relation="lives_in")[0].fact_id.hex())
     if "TRANSACTION" in line:
         line = line.replace("TRANSACTION", next(path.name for path in (places.vault / "journal").iterdir()))
+    if "MOVE" in line:
+        line = line.replace("MOVE", next(path.name for path in (places.vault / "migrate").iterdir()))
     return line.replace("ORIGIN", places.origin)
 
 
@@ -171,12 +198,11 @@ def settled(text: str, folder: Path) -> str:
     ids: dict[str, str] = {}
     text = text.replace(str(folder), "~")
     text = re.sub(r"[0-9a-f]{32}", lambda found: ids.setdefault(found[0], f"<id {len(ids) + 1}>"), text)
-    text = re.sub(r"(?<=--confirm )[0-9a-f]{8}\b", "<8 letters>", text)
+    text = re.sub(r"\b[0-9a-f]{8}\b", "<8 letters>", text)
     today = times.day(now())
     text = re.sub(rf"{today}T[0-9:.]+Z|{today}(?: \d\d:\d\d)?", "<now>", text)
     text = re.sub(r'(?<=bytes": )\d+', "0", text)
-    text = re.sub(r"[0-9,]+(?= bytes)|[0-9.,]+(?= KiB)", "<size>", text)
-    return re.sub(r"\b[0-9a-f]{8}(?=  ada )", "<id>", text)
+    return re.sub(r"[0-9,]+(?= bytes)|[0-9.,]+(?= KiB)", "<size>", text)
 
 
 def transcript(folder: Path, base: Path, name: str) -> str:

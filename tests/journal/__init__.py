@@ -26,6 +26,7 @@ SAMPLE = Kind("sample")
 HOLDING = Kind("holding", blocks_appends=True)
 CALLS = ("write", "fsync", "link", "unlink", "rename", "mkdir", "rmdir", "chmod", "fchmod")  # what changes a disk, after O_CREAT
 KILLED = -signal.SIGKILL
+LOCKS = ("vault/journal", "vault/mutate.lock", "vault/readers.lock", "store/log/turn")
 
 
 def on(place: str, path: str) -> Target:
@@ -99,13 +100,13 @@ LISTS: dict[str, Callable[[Places], list[Step]]] = {"reversible": reversible, "d
 
 
 def picture(places: Places) -> dict[str, tuple[int, bytes]]:
-    """Return every name at the three places with its mode and bytes, but for the journal's own."""
+    """Return every name at the three places with its mode and bytes, but for locks and the journal's own."""
     found = {}
     for place in Place:
         top = place.of(places)
         for path in [top, *sorted(top.rglob("*"))]:
             name = f"{place}/{path.relative_to(top).as_posix()}"
-            if not name.startswith(("vault/journal", "vault/mutate.lock")):
+            if not name.startswith(LOCKS):
                 data = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes() if path.is_file() else b""
                 found[name] = path.lstat().st_mode, data
     return found
@@ -227,15 +228,18 @@ def stopped_after(work: Callable[[], object], done: int) -> int:
 def _die_after(work: Callable[[], object], done: int) -> None:
     from refold.journal import carry
 
-    real, count = carry._move, 0
+    count = 0
 
-    def move(*arguments: Any) -> None:
-        nonlocal count
-        if count == done:
-            os.kill(os.getpid(), signal.SIGKILL)
-        count += 1
-        real(*arguments)
+    def counted(real: Callable[..., None]) -> Any:
+        def call(*arguments: Any) -> None:
+            nonlocal count
+            if count == done:
+                os.kill(os.getpid(), signal.SIGKILL)
+            count += 1
+            real(*arguments)
 
-    carry._move = move  # ty: ignore[invalid-assignment]
+        return call
+
+    carry._move, carry._commit = counted(carry._move), counted(carry._commit)
     files.os = Disk(killing(0), calls=CALLS)  # ty: ignore[invalid-assignment]
     work()

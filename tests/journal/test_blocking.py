@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -150,6 +151,15 @@ def test_a_command_that_refuses_says_so_and_exits_10(places: Places, capsys: pyt
     said = json.loads(capsys.readouterr().out)
     assert (said["status"], said["exit_class"]) == ("FAIL", "blocker")
     assert said["findings"][0]["remediation"] == "refold recover"
+
+
+def test_the_nightly_flow_refuses_with_a_code(places: Places):
+    from flows.nightly import plan
+
+    stop(places)
+    with opened(places) as memory:
+        state: Any = plan.fn(memory.store, False)
+    assert (state.is_failed(), state.message) == (True, "RF-BLOCKED-001 blocker")
 
 
 def test_a_transaction_at_work_in_another_process_is_no_blocker_but_waited_for(places: Places):
