@@ -7,7 +7,7 @@ import pytest
 from refold.fold.merge import decide, stances
 from refold.model import Act, Modality, Precision, Validity
 from refold.reading import Claim, Fact
-from refold.state.telling import QUOTE_MAX, around, fact_of, source_of
+from refold.state.telling import QUOTE_MAX, around, fact_of, quoted, source_of
 from tests.merge.claims import DAY, claim, policy_of
 
 
@@ -63,6 +63,7 @@ def test_a_source_without_a_part_has_no_sign_for_it():
         ("One line\nI live in Berlin\nanother", "Berlin", "I live in Berlin"),
         ("Born in Oslo. Raised in Rome. Gone.", "Oslo. Raised in Rome", "Born in Oslo. Raised in Rome."),
         ("Berlin", "Berlin", "Berlin"),
+        ("It rains. Berlin it is.", "Berlin", "Berlin it is."),
     ],
 )
 def test_words_are_quoted_in_whole_sentences(text: str, words: str, sentence: str):
@@ -70,5 +71,12 @@ def test_words_are_quoted_in_whole_sentences(text: str, words: str, sentence: st
     assert text[first:end] == sentence
 
 
-def test_a_quote_has_a_bound():
-    assert QUOTE_MAX == 200
+@pytest.mark.parametrize(("length", "quoted_length"), [(QUOTE_MAX, QUOTE_MAX), (QUOTE_MAX + 1, QUOTE_MAX), (9_000, QUOTE_MAX)])
+def test_a_quote_has_a_bound(length: int, quoted_length: int):
+    text = "x" * length
+    quote = quoted(text, [(0, 1)])
+    assert (len(quote), quote.endswith("…")) == (quoted_length, length > QUOTE_MAX)
+
+
+def test_a_quote_is_one_line():
+    assert quoted("I live\tin  Berlin", [(0, 1)]) == "I live in Berlin"

@@ -103,6 +103,7 @@ def _random(chance: Random, seq: int) -> Claim:
     act = chance.choice([Act.SAY, Act.SAY, Act.DENY, Act.END])
     value_mention = chance.choice([0, 0, chance.randrange(100, 130)])
     start, end = (chance.choice([None, chance.randrange(9) * DAY]) for _ in range(2))
+    event = Random(seq // 4)  # four claims of one event
     said = claim(
         chance.choice(["Berlin", "berlin ", "Munich", "Rome"] if act is Act.SAY or value_mention else ["", "Berlin", "Rome"]),
         relation=chance.choice(RELATIONS),
@@ -110,12 +111,12 @@ def _random(chance: Random, seq: int) -> Claim:
         act=act,
         modality=chance.choice([Modality.ASSERTED, *Modality]),
         qualifier=chance.choice(["", "", "Owner", "owner"]),
-        mention=chance.randrange(100, 200),
-        asserted_by=chance.randrange(100, 105),
+        mention=event.randrange(100, 200),
+        asserted_by=event.randrange(100, 105),
         rank=chance.randrange(3),
-        said_at=chance.randrange(9) * DAY,
-        source=chance.choice(["chat:1", "doc:2"]),
-        part=chance.choice(["1", "9", "10"]),
+        said_at=event.randrange(9) * DAY,
+        source=event.choice(["chat:1", "doc:2"]),
+        part=event.choice(["1", "9", "10"]),
         seq=seq // 4,
         span=(chance.randrange(3), 9),
         extractor=chance.choice(["symbolic/en-1", "model/1"]),

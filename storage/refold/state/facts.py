@@ -40,6 +40,8 @@ def facts(
     before; `all` is whatever was stated, about whomever. What follows by rule is derived for the entities that are asked about, and is
     not part of the listing of everybody. An entity that is called by a name is every entity that anybody calls so. Raises Usage.
     """
+    if limit is not None and limit < 1:
+        raise Usage("the limit is below one")
     relations = relations or recipes.relations()
     rules = recipes.rules() if rules is None else rules
     if relation is not None and relation not in known_relations(relations, rules):
@@ -87,7 +89,8 @@ def _told(stances: Sequence[Stance], log: Log, *, quotes: bool) -> list[Fact]:
     if not quotes:
         return found
     return [
-        replace(fact, quote=quoted(log.event(stance.shown.seq), stance.shown.spans)) for fact, stance in zip(found, stances, strict=True)
+        replace(fact, quote=quoted(log.event(stance.shown.seq).text, stance.shown.spans))
+        for fact, stance in zip(found, stances, strict=True)
     ]
 
 

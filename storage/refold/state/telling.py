@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from refold.fold.merge import Stance, held_until
-from refold.model import Event, Span, Validity
+from refold.model import Span, Validity
 from refold.reading import Claim, Fact, Standing
 
 QUOTE_MAX = 200  # characters
@@ -67,11 +67,11 @@ def stated_validity(stance: Stance) -> Validity:
     return Validity()
 
 
-def quoted(event: Event, spans: Sequence[Span]) -> str:
-    """Return the sentence or sentences of an event that some spans lie in, as one line; at most about 200 characters."""
+def quoted(text: str, spans: Sequence[Span]) -> str:
+    """Return the sentence or sentences of a text that some spans lie in, as one line of at most 200 characters."""
     first, end = min(span[0] for span in spans), max(span[1] for span in spans)
-    first, end = around(event.text, first, end)
-    words = " ".join(event.text[first:end].split())
+    first, end = around(text, first, end)
+    words = " ".join(text[first:end].split())
     return words if len(words) <= QUOTE_MAX else words[: QUOTE_MAX - 1].rstrip() + "…"
 
 

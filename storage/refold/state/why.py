@@ -22,6 +22,7 @@ from refold.state.telling import fact_of, quoted
 
 PREMISES_MAX = 64  # explained in one answer
 ENTITIES_MAX = 1_000  # searched for a derived fact of which only the id is known
+ID_BYTES_MIN = 4  # of a fact id: fewer are found by trying, without having been told the fact
 RANKS = ("somebody else", "a document", "the entity itself")
 
 
@@ -69,8 +70,8 @@ def why(
     state: State, log: Log, view: View, wanted: bytes, *, relations: Relations | None = None, rules: Rules | None = None
 ) -> Explanation:
     """Explain the fact of which `wanted` is the id or its first bytes. Raises Usage where the view sees no such fact, or several."""
-    if not wanted:
-        raise Usage("a fact id is needed", hint="refold facts")
+    if len(wanted) < ID_BYTES_MIN:
+        raise Usage(f"a fact id, or at least its first {2 * ID_BYTES_MIN} digits, is needed", hint="refold facts")
     sight = Sight(state, replace(view, valid_at=None), relations or recipes.relations())
     why = _Why(sight, log, recipes.rules() if rules is None else rules)
     stated = {claim.fact_id: claim for claim in sight.admitted(state.claims_with_id(wanted))}
@@ -146,9 +147,13 @@ class _Why:
 
     def _candidates(self) -> Iterator[int]:
         """Yield the entities that premises of rules are about, or have as their value."""
+        from refold.state.everybody import admitted  # here, because only this search asks about everybody
+
         premised = {pattern.relation for rule in self._rules.rules for pattern in rule.body}
         columns = ["mention", "value_mention", "relation"]
-        rows = zip(*(self.sight.state.table("assertions", columns)[name].to_pylist() for name in columns), strict=True)
+        table = self.sight.state.table("assertions", [*columns, "scope", "audience", "seq", "recorded_at"])
+        seen = table.filter(admitted(table, self.sight.visible))  # before the count: what is hidden must not refuse an answer
+        rows = zip(*(seen[name].to_pylist() for name in columns), strict=True)
         mentions = {mention for *both, relation in rows if relation in premised for mention in both if mention}
         if len(mentions) > ENTITIES_MAX:
             raise Usage("a derived fact is looked for by its entity: say whose memory is meant", hint="refold why FACT --user NAME")
@@ -176,7 +181,7 @@ class _Why:
             speaker=event.speaker_name,
             text=event.text,
             spans=spans,
-            quote=quoted(event, spans),
+            quote=quoted(event.text, spans),
         )
 
     def _aliases(self, claim: Claim) -> Iterator[Saying]:
