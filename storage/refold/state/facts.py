@@ -88,10 +88,9 @@ def _told(stances: Sequence[Stance], log: Log, *, quotes: bool) -> list[Fact]:
     found = list(map(fact_of, stances))
     if not quotes:
         return found
-    return [
-        replace(fact, quote=quoted(log.event(stance.shown.seq).text, stance.shown.spans))
-        for fact, stance in zip(found, stances, strict=True)
-    ]
+    shown = sorted((stance.shown for stance in stances), key=lambda claim: claim.seq)  # each part of the log is opened once
+    words = {claim.fact_id: quoted(log.event(claim.seq).text, claim.spans) for claim in shown}
+    return [replace(fact, quote=words[fact.fact_id]) for fact in found]
 
 
 class Look:
