@@ -119,7 +119,10 @@ class Memory:
         metadata: Mapping[str, object] | None = None,
         key: str | None = None,
     ) -> Added:
-        """Append one event. With a `key`, adding it again is no second event."""
+        """Append one event. With a `key`, adding it again is no second event.
+
+        A limited principal writes as its own users and for labels that it holds, else NotAllowed.
+        """
         draft = Draft(
             text,
             source=Source.parse(source) if isinstance(source, str) else source,
@@ -138,6 +141,8 @@ class Memory:
         """Append drafts as one commit."""
         drafts = [replace(draft, scope=self._limited(draft.scope)) for draft in drafts]
         with self._reading() as state:
+        for draft in drafts:
+            self._check_may_add(draft)
             return ingest.add(self.store, drafts, index=state, now=self._now, random=self._random)
 
     def import_files(
@@ -148,7 +153,10 @@ class Memory:
         options: Options | None = None,
         progress: Callable[[ImportProgress], None] | None = None,
     ) -> ImportReport:
-        """Add the events of chats and documents. What is there already is not added again."""
+        """Add the events of chats and documents. What is there already is not added again.
+
+        What a limited principal may not write is left out, and reported as what cannot be read is.
+        """
         from refold.imports import driver
 
         options = options or driver.Options()
@@ -159,6 +167,7 @@ class Memory:
             reader=reader,
             options=replace(options, user=scope.user),
             index=self._reading,
+            check=self._check_may_add,
             now=self._now,
             random=self._random,
             progress=progress,
@@ -344,6 +353,10 @@ class Memory:
 
 def _moment(when: str | int | None, what: str) -> int | None:
     return times.parse(when, what=what) if isinstance(when, str) else when
+
+    def _check_may_add(self, draft: Draft) -> None:
+        if self._principal is not None:
+            self._principal.check_may_add(draft)
 
 
 def _role(role: str) -> Role:

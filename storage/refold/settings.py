@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from refold.errors import NotAllowed, RefoldError, Usage
-from refold.model import Scope
+from refold.model import Draft, Scope, normalise
 
 Table = Mapping[str, Any]
 
@@ -39,6 +39,17 @@ class Principal:
         if len(self.users) > 1:
             raise Usage("this principal may see several users' memory: say whose with --user", hint="refold help principals")
         return Scope(self.users[0], scope.agent, scope.run)
+
+    def check_may_add(self, draft: Draft) -> None:
+        """Refuse a draft for labels that this principal does not hold, or in the words of somebody who is none of its users.
+
+        Assistants, tools and the system state no facts, so that anybody may add what they said. Raises NotAllowed.
+        """
+        if self.labels is not None and not self.labels.issuperset(draft.audience):
+            raise NotAllowed("this principal may not write for a label that it does not hold", hint="refold help principals")
+        foreign = draft.author is not None and normalise(draft.author) != normalise(draft.scope.user or "")
+        if self.users is not None and draft.role.asserts and foreign:
+            raise NotAllowed("this principal may write in its own users' words only", hint="refold help principals")
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,6 +84,7 @@ Principals stand in the settings:
     labels = ["family"]      # what it may see beside the unlabelled
     users = ["ada"]          # whose memory; leave it out for everybody's
 
+A principal with users adds what these say, not what others do; one with labels adds only under labels that it holds.
 `operator` stands there from the start and sees all.
 """,
     ),

@@ -23,6 +23,8 @@ from refold.model import Draft, Role, Source
 from refold.store import Store
 from refold.times import DAY
 
+Check = Callable[[Draft], None]
+
 BATCH_CHARACTERS_MAX = 8 << 20
 MALFORMED_KEPT_MAX = 1_000
 MISSING = "there is no such file"
@@ -60,20 +62,26 @@ def import_files(
     reader: str = recognise.AUTO,
     options: Options | None = None,
     index: Callable[[], AbstractContextManager[ingest.Index | None]] = nullcontext,
+    check: Check = lambda draft: None,
     now: Callable[[], int],
     random: Callable[[int], bytes] = os.urandom,
     progress: Callable[[Progress], None] | None = None,
     batch: int = 1_000,
 ) -> ImportReport:
-    """Import files, and the files in folders. Raises Usage or NotAllowed where nothing at all could be read."""
+    """Import files, and the files in folders. Raises Usage or NotAllowed where nothing at all could be read.
+
+    `check` raises NotAllowed for a draft that may not be added: such a record is left out, and all of them where it concerns the options.
+    """
     chosen = None if reader == recognise.AUTO else recognise.named(reader)
     started = now()
     options = replace(options or Options(), latest=started + DAY)
-    ingest.check(options.draft(Said("x", Source("chat", "x"), Role.USER)), recorded_at=started)  # before it refuses every record
+    anything = options.draft(Said("x", Source("chat", "x"), Role.USER))
+    ingest.check(anything, recorded_at=started)  # before it refuses every record
+    check(anything)
     files = [*found(paths)]
     run = random(16)
     tally = _Tally()
-    for group in _batches(_records(files, chosen=chosen, options=options, started=started), batch):
+    for group in _batches(_records(files, chosen=chosen, options=options, started=started, check=check), batch):
         drafts = [each for each in group if isinstance(each, Draft) and each.text.strip()]
         with index() as known:  # for each batch anew: an import takes long, and nobody waits for it
             tally.note(group, ingest.add(store, drafts, index=known, ingest=run, now=now, random=random) if drafts else ())
@@ -116,7 +124,9 @@ class _Read(NamedTuple):
 _Record = Draft | Malformed | _Read
 
 
-def _records(files: Iterable[File | Malformed], *, chosen: Reader | None, options: Options, started: int) -> Iterator[_Record]:
+def _records(
+    files: Iterable[File | Malformed], *, chosen: Reader | None, options: Options, started: int, check: Check
+) -> Iterator[_Record]:
     """Yield what all files hold, one after the other; a file that cannot be read is one Malformed."""
     for file in files:
         if isinstance(file, Malformed):
@@ -128,7 +138,7 @@ def _records(files: Iterable[File | Malformed], *, chosen: Reader | None, option
                 yield (
                     replace(record, path=str(file.path))
                     if isinstance(record, Malformed)
-                    else _checked(record, path=file.path, started=started)
+                    else _checked(record, path=file.path, started=started, check=check)
                 )
             yield _Read(file)
         except Usage as error:
@@ -153,12 +163,13 @@ def _reader_of(path: Path, chosen: Reader | None) -> Reader:
     return reader
 
 
-def _checked(draft: Draft, *, path: Path, started: int) -> Draft | Malformed:
+def _checked(draft: Draft, *, path: Path, started: int, check: Check) -> Draft | Malformed:
     """Refuse by itself what would be refused with its whole batch."""
     try:
         if draft.text.strip():
             ingest.check(draft, recorded_at=started)
-    except Usage as error:
+            check(draft)
+    except (Usage, NotAllowed) as error:
         return Malformed(_place(draft), error.message, str(path))
     return draft
 

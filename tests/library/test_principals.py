@@ -1,0 +1,117 @@
+"""A limited principal sees and writes what is its own, and no verb of the library lets it past that."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+
+import pytest
+
+from refold.errors import NotAllowed
+from refold.imports.reader import Options
+from refold.memory import Memory
+from refold.model import AliasKind, Draft, Scope
+from refold.settings import Principal
+from refold.store import Store
+from tests.conftest import now
+
+CHILD = Principal("child", frozenset({"family"}), ("ada",))
+OPERATORS = {
+    "audit": lambda memory: memory.audit(),
+    "fold": lambda memory: memory.fold(),
+    "fold_plan": lambda memory: memory.fold_plan(),
+    "sql": lambda memory: memory.sql("select 1"),
+    "status": lambda memory: memory.status(),
+    "subject_add": lambda memory: memory.subject_add([(AliasKind.NAME, "Ben")]),
+    "subjects": lambda memory: memory.subjects(),
+}
+LIMITED = {
+    "context": lambda memory: memory.context("Oslo", user_id="ben"),
+    "facts": lambda memory: memory.facts(user_id="ben"),
+    "find": lambda memory: memory.find("Oslo", user_id="ben"),
+    "import_files": lambda memory: memory.import_files([Path("x")], options=Options(user="ben")),
+    "search": lambda memory: memory.search("Oslo", user_id="ben"),
+    "why": lambda memory: memory.why("00000000", user_id="ben"),
+    "add": lambda memory: memory.add("I live in Oslo.", user_id="ben"),
+    "add_many": lambda memory: memory.add_many([Draft("I live in Oslo.", scope=Scope("ben"))]),
+}
+NOT_VERBS = {"close", "create", "open", "places"}
+
+
+def memory_of(store: Store, principal: Principal | None) -> Memory:
+    return Memory(store, principal=principal, now=now)
+
+
+@pytest.fixture
+def child(store: Store) -> Memory:
+    return memory_of(store, CHILD)
+
+
+def size(store: Store) -> int:
+    return store.log.refresh()[0].size
+
+
+@pytest.mark.parametrize("verb", [*OPERATORS, *LIMITED])
+def test_no_verb_reaches_what_is_somebody_elses(child: Memory, verb: str):
+    before = size(child.store)
+    with pytest.raises(NotAllowed):
+        (OPERATORS | LIMITED)[verb](child)
+    assert size(child.store) == before
+
+
+def test_every_verb_is_tried():
+    public = {name for name, _ in inspect.getmembers(Memory) if not name.startswith("_")}
+    assert public == NOT_VERBS | OPERATORS.keys() | LIMITED.keys()
+
+
+@pytest.mark.parametrize("role", ["user", "document"])
+def test_nobody_elses_words_are_written(child: Memory, role: str):
+    with pytest.raises(NotAllowed, match="own users' words"):
+        child.add("I live in Oslo.", author="Ben", role=role)
+    with pytest.raises(NotAllowed, match="own users' words"):
+        child.add_many([Draft("I live in Bonn."), Draft("I live in Oslo.", author="Ben")])
+    assert size(child.store) == 0
+
+
+def test_nothing_is_written_for_a_label_that_is_not_held(child: Memory):
+    with pytest.raises(NotAllowed, match="label"):
+        child.add("I live in Oslo.", audience=["family", "doctor"])
+    assert size(child.store) == 0
+
+
+def test_its_own_words_are_written(child: Memory):
+    child.add("I live in Berlin.", audience=["family"])
+    child.add("I live in Munich.", author="  ADA ")
+    child.add("Noted.", author="helper", role="assistant")
+    assert {event.scope.user for batch in child.store.log.events(0, size(child.store)) for event in batch} == {"ada"}
+
+
+def test_who_is_limited_to_labels_alone_writes_for_anybody(store: Store):
+    guest = memory_of(store, Principal("guest", frozenset()))
+    guest.add("I live in Oslo.", user_id="ben", author="Ben Ole")
+    with pytest.raises(NotAllowed, match="label"):
+        guest.add("I live in Oslo.", user_id="ben", audience=["family"])
+
+
+def test_an_operator_writes_everything(store: Store):
+    for principal in (None, Principal("operator", None)):
+        memory_of(store, principal).add("I live in Oslo.", user_id="ada", author="Ben", audience=["doctor"])
+
+
+def test_an_import_leaves_out_what_others_say(child: Memory, tmp_path: Path):
+    turns = [{"role": "user", "name": name, "content": f"I am {name}."} for name in ("Ada", "Ben")]
+    chat = tmp_path / "chat.json"
+    chat.write_text(json.dumps({"messages": turns}))
+    report = child.import_files([chat])
+    assert (report.added, [each.reason for each in report.malformed]) == (1, ["this principal may write in its own users' words only"])
+    assert [event.text for batch in child.store.log.events(0, size(child.store)) for event in batch] == ["I am Ada."]
+
+
+@pytest.mark.parametrize("options", [Options(author="Ben"), Options(audience=("doctor",))])
+def test_an_import_is_refused_that_could_add_nothing_allowed(child: Memory, tmp_path: Path, options: Options):
+    chat = tmp_path / "chat.json"
+    chat.write_text(json.dumps({"messages": [{"role": "user", "content": "I live in Oslo."}]}))
+    with pytest.raises(NotAllowed):
+        child.import_files([chat], options=options)
+    assert size(child.store) == 0
