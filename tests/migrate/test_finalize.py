@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -208,6 +210,24 @@ def test_before_its_first_commit_it_can_be_rolled_back_and_made_again(store: Sto
     journal.recover(store.places, entry.id, Direction.ROLL_BACK, open_store=lambda: open_store(store.places))
     assert said(store) == []
     assert moved(store, move).added == 6
+
+
+def test_another_process_completes_it_by_recovery(store: Store, tmp_path: Path):
+    move = ready(store, tmp_path, "mem0")
+    assert stopped_at_its_commit(store, move) == 0
+    (entry,) = journal.entries(store.places)
+    where = [word for name in ("store", "vault", "root") for word in (f"--{name}", str(getattr(store.places, name)))]
+
+    def refold(*words: str) -> subprocess.CompletedProcess[str]:
+        code = "import sys; from refold.cli import main; sys.exit(main(sys.argv[1:]))"
+        return subprocess.run([sys.executable, "-c", code, *words, *where], capture_output=True, text=True, check=False)
+
+    assert "--complete: safe" in refold("recover", "--transaction-id", entry.id).stdout
+    assert '"complete": "safe"' in refold("audit", "--transactions", "--format", "json").stdout
+    done = refold("recover", "--transaction-id", entry.id, "--complete")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert len(said(store)) == 6
+    assert not journal.entries(store.places)
 
 
 def test_a_copy_that_changed_while_it_was_unfinished_is_left_for_a_person(store: Store, tmp_path: Path):

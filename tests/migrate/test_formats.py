@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -227,6 +228,23 @@ def test_a_turn_with_a_role_goes_on_over_its_lines():
 def test_an_episode_in_which_nobody_can_tell_who_speaks_is_one_document():
     found = readable(json.dumps(EPISODES))["episode 3"]
     assert (found.role, found.author, found.text) == (Role.DOCUMENT, None, "Mira: hello\nand welcome")
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["Mira: ", "user: ", "Bo(user): ", "(assistant): ", "", "x:", " "]), st.text("ab: ()", max_size=6)),
+        max_size=5,
+    )
+)
+@settings(max_examples=200, deadline=None)
+def test_no_word_of_an_episode_is_lost_and_none_added(lines: list[tuple[str, str]]):
+    content = "\n".join(name + said for name, said in lines)
+    episode = {"uuid": "e", "source": "message", "content": content, "valid_at": "2024-05-01T10:00:00Z"}
+    found = [each for each in records(json.dumps([episode])) if isinstance(each, Record)]
+    text = "\n".join(each.text for each in found)
+    assert all(line.split(":", 1)[-1].strip() in text for line in content.split("\n"))
+    assert Counter(text) <= Counter(content)
+    assert all(each.author in (None, "Mira", "Bo", "x") or each.author.strip("ab ") == "" for each in found)
 
 
 def test_an_episode_speaks_at_its_reference_time_and_never_at_the_time_it_was_read():
