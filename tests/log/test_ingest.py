@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from refold import ingest, times
 from refold.errors import RefoldError, SubjectErased, Usage
 from refold.ingest import Added
+from refold.keys.subjects import alias_tag, seen_tags
+from refold.log import tail as tails
 from refold.log.append import Sealable
 from refold.model import AliasKind, Draft, EntryKind, EventId, Role, Scope, Source, SubjectId
 from refold.store import Store, open_store
@@ -246,22 +248,24 @@ class Partial:
     """An index over a prefix of the log, as a state has one, which records what it is asked."""
 
     def __init__(self, store: Store, size: int) -> None:
-        tail = store.log.tail
-        known = tail.follow(store.log.head, store.keyring, None)
-        self._known = known
         self.size, self.epoch = size, store.keyring.epoch
         self.asked = 0
+        self._subjects: dict[bytes, SubjectId] = {}
+        self._seen: dict[bytes, int] = {}
+        for events, entries in store.log.entries(0, size):
+            self._seen |= {tag: event.seq for event in events for tag in seen_tags(store.keyring, event)}
+            self._subjects |= {alias_tag(store.keyring, alias): entry.subject for entry in entries for _, alias in entry.aliases}
 
     def subjects_of(self, alias_tags):
         self.asked += 1
-        return self._known.subjects_of(alias_tags)
+        return {tag: self._subjects[tag] for tag in alias_tags if tag in self._subjects}
 
     def seen(self, tags):
         self.asked += 1
-        return {tag: seq for tag, seq in self._known.seen(tags).items() if seq < self.size}
+        return {tag: self._seen[tag] for tag in tags if tag in self._seen}
 
     def knows(self, subjects):
-        return self._known.living(subjects)
+        return set(subjects) & set(self._subjects.values())
 
 
 def test_an_index_answers_for_what_lies_below_it_and_the_tail_for_the_rest(store: Store):
@@ -274,6 +278,50 @@ def test_an_index_answers_for_what_lies_below_it_and_the_tail_for_the_rest(store
         assert [one.new for one in add(other, replace(FULL, key="k-3"), index=index)] == [True]
     assert index.asked
     assert len(names(store)) == 2
+
+
+BEN = Draft("more", scope=Scope("ben"), key="k-2")
+CLEO = Draft("and more", scope=Scope("cleo"), key="k-3")
+
+
+@pytest.mark.parametrize("size", range(5))
+def test_an_index_that_ends_before_one_seen_earlier_leaves_no_gap(store: Store, size: int):
+    """Another thread still holds an older state, or the state was lost: what it knew is read from the log again."""
+    add(store, FULL)
+    add(store, BEN)
+    newer, older = Partial(store, store.log.head.size), Partial(store, size)
+    with open_store(store.places) as other:
+        assert [one.new for one in add(other, FULL, BEN, index=newer)] == [False, False]
+        assert [one.new for one in add(other, FULL, BEN, index=older)] == [False, False]
+        add(other, replace(BEN, key="k-4"), index=older)
+    store.log.refresh()
+    assert len(names(store)) == 3
+
+
+def test_an_index_that_ends_behind_the_tail_leaves_no_gap(store: Store):
+    add(store, FULL)
+    with open_store(store.places) as other:
+        assert [one.new for one in add(other, FULL)] == [False]
+        add(store, BEN)
+        index = Partial(store, store.log.head.size)
+        add(store, CLEO)
+        assert [one.new for one in add(other, FULL, BEN, CLEO, index=index)] == [False] * 3
+
+
+def test_the_tail_forgets_most_of_what_the_index_knows(store: Store, monkeypatch: pytest.MonkeyPatch):
+    add(store, FULL, BEN, CLEO)
+    index = Partial(store, store.log.head.size)
+    assert _kept(store) == 6
+    add(store, FULL, index=index)
+    assert _kept(store) == 6
+    monkeypatch.setattr(tails, "SHARED_MAX", 2)
+    add(store, FULL, index=index)
+    assert _kept(store) == 0
+
+
+def _kept(store: Store) -> int:
+    """Return how many tags of records the tail holds: two for an event with a key."""
+    return len(store.log.tail._seen)
 
 
 def test_an_index_of_another_epoch_is_not_asked(store: Store):

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from refold.log.log import Log
 
 
+SHARED_MAX = 65_536  # entries that both the index and the tail know, before the tail forgets them
+
+
 class Index(Protocol):
     """What a state knows of the log below position `size`, by tags made under the keys of `epoch`."""
 
@@ -51,7 +54,7 @@ class Tail:
             index = None
         with self._mutex:
             start = index.size if index is not None else 0
-            if keyring.epoch != self._epoch or start > self._start or (index is None and self._start):
+            if keyring.epoch != self._epoch or not self._joins(start):
                 self._restart(keyring, start)
             if self._end < head.size:
                 self._scan(head, keyring)
@@ -67,6 +70,13 @@ class Tail:
                 for tag, seq in seen.items():
                     self._seen.setdefault(tag, seq)
                 self._end = end
+
+    def _joins(self, start: int) -> bool:
+        """Whether an index that ends at `start` and this tail leave no entry to nobody, and share not too many.
+
+        An index may end below one that was seen before: the state was lost, or a thread still reads the one before.
+        """
+        return self._start <= start <= min(self._end, self._start + SHARED_MAX)
 
     def _restart(self, keyring: Keyring, start: int) -> None:
         self._epoch = keyring.epoch
