@@ -148,6 +148,15 @@ def test_old_parts_are_swept_even_if_every_night_compacts(many: Store, monkeypat
     assert len(texts(many)) == 18
 
 
+def test_a_lost_old_commit_is_named(many: Store):
+    compact(many)
+    lost = many.places.store / "log" / "commits" / f"{7:020d}.json"
+    lost.unlink()
+    with pytest.raises(Corrupt, match="commit 7 is missing") as raised:
+        compact(many)
+    assert raised.value.path == str(lost)
+
+
 def test_the_grace_begins_when_a_part_is_replaced(many: Store):
     """However old the part itself is."""
     assert compact(many, hours=30).merged == 12

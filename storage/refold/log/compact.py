@@ -21,7 +21,7 @@ from refold.log import append, parts
 from refold.log import commit as commits
 from refold.log.append import Clock, Proposal, Random
 from refold.log.commit import Replacement
-from refold.log.head import Head, Place, at
+from refold.log.head import Head, Place, at, read_commit
 from refold.log.parts import BYTES_MAX, PATH, ROWS_MAX, Part, Rows
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ def _head_before(place: Place, head: Head, time: int) -> Head | None:
     while low < high:
         middle = (low + high) // 2
         path = place.commit(middle)
-        if commits.decode(files.read(path), path, expected=place.format).time <= time:
+        if commits.decode(read_commit(path), path, expected=place.format).time <= time:
             low = middle + 1
         else:
             high = middle

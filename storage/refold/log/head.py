@@ -86,12 +86,12 @@ def newest(place: Place) -> Head:
 def at(place: Place, version: int) -> Head:
     """Return the head as it was at a version: its signature is checked, what is before it by digest."""
     path = place.commit(version)
-    raw = _read(path)
+    raw = read_commit(path)
     walk = [(path, commits.decode(raw, path, expected=place.format), commits.digest(raw))]
     commits.check_signature(raw, place.public_key, path)
     while walk[-1][1].live is None:
         path = place.commit(version := version - 1)
-        raw = _read(path)
+        raw = read_commit(path)
         if commits.digest(raw) != walk[-1][1].previous:
             raise damage("is not the one that the commit after it follows", path)
         walk.append((path, commits.decode(raw, path, expected=place.format), commits.digest(raw)))
@@ -109,7 +109,7 @@ def commit_of(place: Place, head: Head, txn: str, *, after: int) -> Commit | Non
         if commit.txn == txn:
             return commit
         path = place.commit(commit.version - 1)
-        raw = _read(path)
+        raw = read_commit(path)
         if commits.digest(raw) != commit.previous:
             raise damage("is not the one that the commit after it follows", path)
         commit = commits.decode(raw, path, expected=place.format)
@@ -190,7 +190,8 @@ def _replaced(live: tuple[Part, ...], change: Replacement, path: Path) -> tuple[
     return tuple(sorted([*kept, *change.added], key=lambda part: part.first))
 
 
-def _read(path: Path) -> bytes:
+def read_commit(path: Path) -> bytes:
+    """Return the bytes of a commit that has to be there. Raises Corrupt."""
     try:
         return files.read(path)
     except FileNotFoundError:
