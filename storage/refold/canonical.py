@@ -27,3 +27,11 @@ def decode(raw: bytes) -> Any:
     if not exact:
         raise ValueError("not canonical")
     return value
+
+
+def unhex(text: str, size: int) -> bytes:
+    """Read the hex of exactly `size` bytes as it is written: lower case, no spaces. Raises ValueError, TypeError."""
+    value = bytes.fromhex(text)
+    if len(value) != size or value.hex() != text:
+        raise ValueError("not the hex of these bytes")
+    return value

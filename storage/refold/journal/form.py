@@ -116,7 +116,7 @@ def _parse(body: dict[str, Any]) -> Journal:
         id=_match(ID, body["id"]),
         kind=_match(_WORD, body["kind"]),
         origin=_text(body["origin"]),
-        key=bytes.fromhex(_match(_DIGEST, body["key"])),
+        key=canonical.unhex(body["key"], crypto.KEY_BYTES),
         phase=Phase(body["phase"]),
         steps=tuple(_parse_change(step) if "path" in step else _parse_commit(step) for step in body["steps"]),
         staged=_count(body["staged"]),

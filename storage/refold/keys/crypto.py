@@ -15,6 +15,8 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 KEY_BYTES = 32
 NONCE_BYTES = 12
 TAG_BYTES = 16
+PUBLIC_KEY_BYTES = 32
+SIGNATURE_BYTES = 64
 
 BLOCK_BYTES = 64
 INNER = bytes(value ^ 0x36 for value in range(256))

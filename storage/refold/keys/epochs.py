@@ -120,7 +120,7 @@ def sealed(folder: Path, epoch: int, *, origin: str, public_key: bytes) -> list[
     path = folder / _name(epoch) / "SEALED"
     try:
         document = canonical.decode(files.read(path))
-        body, signature = document["body"], bytes.fromhex(document["sig"])
+        body, signature = document["body"], canonical.unhex(document["sig"], crypto.SIGNATURE_BYTES)
         listed = [(str(name), int(size), str(sha256)) for name, size, sha256 in body["files"]]
         said = (body["epoch"], body["origin"])
     except (FileNotFoundError, ValueError, TypeError, KeyError):

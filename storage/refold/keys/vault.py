@@ -92,7 +92,7 @@ def open_vault(path: Path, root: Path, *, random: Callable[[int], bytes]) -> Vau
     """Open the vault that lies at `path`. Raises KeyMissing, Corrupt, UnsupportedVersion."""
     try:
         pin = canonical.decode(files.read(path / PIN))
-        found, origin, public_key = pin["format"], pin["origin"], bytes.fromhex(pin["public_key"])
+        found, origin, public_key = pin["format"], pin["origin"], canonical.unhex(pin["public_key"], crypto.PUBLIC_KEY_BYTES)
     except FileNotFoundError:
         raise KeyMissing("the vault of this store is not there, or not whole", path=path, hint=HINT) from None
     except (ValueError, TypeError, KeyError):

@@ -22,6 +22,7 @@ from refold.log.parts import PATH, Part
 SIGNED = crypto.label("refold.log/commit/v1")
 FORMAT = "refold.log/1"
 FULL_EVERY = 128
+HASH_BYTES = 32
 NAME = re.compile(r"([0-9]{20})\.json")
 
 
@@ -94,7 +95,7 @@ def decode(raw: bytes, path: Path, *, expected: str = FORMAT) -> Commit:
     """Read a commit file and check its form. Signature and place in the log are checked apart. Raises Corrupt."""
     try:
         document = canonical.decode(raw)
-        body, _ = document["body"], bytes.fromhex(document["sig"])
+        body, _ = document["body"], canonical.unhex(document["sig"], crypto.SIGNATURE_BYTES)
         known = body["format"]
     except (ValueError, TypeError, KeyError):
         raise damage("is not a commit", path) from None
@@ -119,7 +120,7 @@ def check_signature(raw: bytes, public_key: bytes, path: Path) -> None:
     """Raise Corrupt unless the pinned key signed this commit file, which `decode` has accepted."""
     end = raw.rindex(b',"sig":"')
     body, signature = raw[len(b'{"body":') : end], raw[end + 8 : -2]
-    if not crypto.is_signed(public_key, bytes.fromhex(signature.decode()), SIGNED + body):
+    if not crypto.is_signed(public_key, canonical.unhex(signature.decode(), crypto.SIGNATURE_BYTES), SIGNED + body):
         raise damage("is not signed by the key of this log", path)
 
 
@@ -156,6 +157,8 @@ def _parse(body: dict[str, Any]) -> Commit:
     numbers = {name: _count(body[name]) for name in ("version", "epoch", "first_seq", "next_seq", "time")}
     if not all(isinstance(value, str) for value in fields.values()):
         raise ValueError
+    for name in ("prev_hash", "last_hash", *(["previous"] if fields["previous"] else [])):
+        canonical.unhex(fields[name], HASH_BYTES)
     return Commit(
         **fields,
         **numbers,

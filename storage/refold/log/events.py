@@ -61,7 +61,7 @@ def _event(cell: Opened, said: dict[str, Any]) -> Event:
         Source(*said["source"]),
         said["said_at"],
         said["author"],
-        None if speaker is None else SubjectId(bytes.fromhex(speaker)),
+        None if speaker is None else SubjectId(canonical.unhex(speaker, 16)),
         ROLES[said["role"]],
         Scope(*said["scope"]),
         tuple(said["audience"]),

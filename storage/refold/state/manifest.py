@@ -24,6 +24,7 @@ from refold.state.tables import TABLES
 FORMAT = "refold.state/1"
 CURRENT = "CURRENT"
 RUNS = "runs"
+HASH_BYTES = 32
 REBUILD = "refold fold --full"
 _MANIFEST = re.compile(r"[0-9]{12}")
 _RUN = re.compile(r"[0-9a-f]{32}")
@@ -49,7 +50,9 @@ class Pointer:
         """Parse CURRENT. Raises Corrupt, UnsupportedVersion."""
         body = _body(raw, path)
         try:
-            return cls(_count(body["generation"]), _count(body["epoch"]), _count(body["size"]), bytes.fromhex(body["last_hash"]))
+            return cls(
+                _count(body["generation"]), _count(body["epoch"]), _count(body["size"]), canonical.unhex(body["last_hash"], HASH_BYTES)
+            )
         except (KeyError, TypeError, ValueError):
             raise _damaged(path) from None
 
@@ -111,8 +114,8 @@ class Manifest:
         try:
             return cls(
                 Pointer.read(body["current"].encode(), path=path),
-                bytes.fromhex(body["relations"]),
-                bytes.fromhex(body["recipe"]),
+                canonical.unhex(body["relations"], HASH_BYTES),
+                canonical.unhex(body["recipe"], HASH_BYTES),
                 tuple(Segment({table: _run(table, run) for table, run in segment.items()}) for segment in body["segments"]),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
