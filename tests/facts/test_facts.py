@@ -85,6 +85,14 @@ def test_what_holds_stands_before_what_held(world: World):
         assert next(fact.standing for fact in world.facts(history=True, **listing)) is Standing.HOLDS
 
 
+@pytest.mark.parametrize("limit", [0, -1])
+@pytest.mark.parametrize("user", ["ada", None])
+def test_a_limit_below_one_is_refused(world: World, limit: int, user: str | None):
+    world.tell(BERLIN)
+    with pytest.raises(Usage, match="the limit is below one"):
+        world.facts(user, limit=limit)
+
+
 def test_an_alias_leads_to_the_same_facts(world: World):
     world.tell(BERLIN, say("ada", "My name is Ada Brandt.", on=10))
     assert world.facts(entity="ada brandt") == world.facts()
@@ -182,7 +190,8 @@ def test_a_limit_keeps_the_first(world: World):
     world.tell(BERLIN, SISTER)
     for listing in LISTINGS:
         assert world.facts(limit=1, **listing) == world.facts(**listing)[:1]
-    assert world.facts(limit=0) == []
+    with pytest.raises(Usage, match="limit is below one"):
+        world.facts(limit=0)
 
 
 def test_what_follows_by_rule_is_told_of_whom_it_is_about(world: World):

@@ -108,6 +108,15 @@ def test_a_derived_fact_is_found_by_its_id_alone(world: World):
     assert world.why(fact.fact_id[:4], user=None).fact.fact_id == fact.fact_id
 
 
+def test_what_is_hidden_does_not_refuse_the_search_for_a_derived_fact(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("refold.state.why.ENTITIES_MAX", 2)
+    world.tell(SISTER, *(say("ben", f"My sister is called {name}.", on=1, audience=("family",)) for name in ("Greta", "Olga", "Ida")))
+    (fact,) = world.facts(entity="Ruth", relation="kin")
+    assert world.why(fact.fact_id[:4], user=None).fact.fact_id == fact.fact_id
+    with pytest.raises(Usage, match="say whose memory is meant"):
+        world.why(fact.fact_id[:4], user=None, labels=["family"])
+
+
 def test_a_derived_premise_is_explained_in_turn(world: World):
     world.tell(say("ada", "My mother is Greta.", on=1), say("ada", "Greta's mother is Olga.", on=2))
     found = [fact for fact in world.facts("ada", relation="kin") if fact.rule == "grandparents"]
@@ -118,10 +127,19 @@ def test_a_derived_premise_is_explained_in_turn(world: World):
 def test_the_first_bytes_of_an_id_are_enough(world: World):
     world.tell(BERLIN)
     (fact,) = world.facts()
-    assert world.why(fact.fact_id[:2]).fact == world.why(fact).fact
+    assert world.why(fact.fact_id[:4]).fact == world.why(fact).fact
 
 
-def test_an_id_that_several_facts_begin_with_is_refused(world: World):
+def test_a_fact_is_not_found_by_trying_few_bytes(world: World):
+    world.tell(BERLIN)
+    (fact,) = world.facts()
+    for user in ("ada", None):
+        with pytest.raises(Usage, match="at least its first 8 digits"):
+            world.why(fact.fact_id[:3], user=user)
+
+
+def test_an_id_that_several_facts_begin_with_is_refused(world: World, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("refold.state.why.ID_BYTES_MIN", 1)  # two facts that share four bytes are not to be had
     world.tell(say("ada", " ".join(f"I like tea number {number}." for number in range(257)), on=1))  # more facts than first bytes
     first = [fact.fact_id[0] for fact in world.facts()]
     twice = next(byte for byte in first if first.count(byte) > 1)
