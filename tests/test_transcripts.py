@@ -92,7 +92,7 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
     "add": [(nothing, "add 'I like Darjeeling.' --user ada --source chat:9#1 --said-at 2024-07-01"), (nothing, "add ' ' --user ada")],
     "import": [(add_a_note, "import ~/notes.md --user ada"), (nothing, "import ~/missing.md")],
     "fold": [(add_what_is_not_folded, "fold --plan"), (add_what_is_not_folded, "fold"), (spoils.unfinished, "fold")],
-    "status": [(nothing, "status"), (spoils.root_missing, "status")],
+    "status": [(nothing, "status"), (spoils.unfinished, "status"), (spoils.root_missing, "status")],
     "search": [(nothing, "search 'where does Ada live' --user ada --explain"), (nothing, "search Munich")],
     "context": [(nothing, "context 'where does Ada live' --user ada --tokens 60")],
     "facts": [(nothing, "facts --user ada --history"), (nothing, "facts --user ada --as-of 2024")],

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from refold.imports.driver import Progress as ImportProgress
     from refold.ingest import Added
     from refold.log.events import SubjectEntry
+    from refold.recover.audit import Audit
     from refold.state.context import Context
     from refold.state.search import Found
     from refold.state.why import Explanation
@@ -140,9 +141,9 @@ class Memory:
     def add_many(self, drafts: Sequence[Draft]) -> list[Added]:
         """Append drafts as one commit."""
         drafts = [replace(draft, scope=self._limited(draft.scope)) for draft in drafts]
-        with self._reading() as state:
         for draft in drafts:
             self._check_may_add(draft)
+        with self._reading() as state:
             return ingest.add(self.store, drafts, index=state, now=self._now, random=self._random)
 
     def import_files(
@@ -166,8 +167,8 @@ class Memory:
             [Path(path) for path in paths],
             reader=reader,
             options=replace(options, user=scope.user),
-            index=self._reading,
             check=self._check_may_add,
+            index=self._reading,
             now=self._now,
             random=self._random,
             progress=progress,
@@ -206,6 +207,13 @@ class Memory:
         self._operator_only()
         with self._reading() as state:
             return status.read(self.store, state)
+
+    def audit(self, *, deep: bool = False) -> Audit:
+        """Look for what is interrupted, damaged or lost; write nothing. A memory that cannot be opened is audited by `refold audit`."""
+        from refold.recover.audit import audit
+
+        self._operator_only()
+        return audit(self.places, deep=deep)
 
     # Ask
 
@@ -271,7 +279,8 @@ class Memory:
     ) -> Explanation:
         """Explain a fact: the events and spans it rests on, what made it, what it beat and what beat it.
 
-        `fact` is a fact, its id, or the first hex digits of its id. Without a scope or principal, events with audience labels stay hidden.
+        `fact` is a fact, its id, or at least the first 8 hex digits of its id: with fewer, facts could be found that one was never told.
+        Without a scope or principal, events with audience labels stay hidden.
         """
         from refold.state.why import why
 
@@ -345,6 +354,10 @@ class Memory:
     def _limited(self, scope: Scope) -> Scope:
         return self._principal.limit(scope) if self._principal else scope
 
+    def _check_may_add(self, draft: Draft) -> None:
+        if self._principal is not None:
+            self._principal.check_may_add(draft)
+
     def _operator_only(self) -> None:
         """Refuse a principal that is limited: what follows sees everything. Nobody named is whoever holds the keys."""
         if self._principal is not None:
@@ -353,10 +366,6 @@ class Memory:
 
 def _moment(when: str | int | None, what: str) -> int | None:
     return times.parse(when, what=what) if isinstance(when, str) else when
-
-    def _check_may_add(self, draft: Draft) -> None:
-        if self._principal is not None:
-            self._principal.check_may_add(draft)
 
 
 def _role(role: str) -> Role:

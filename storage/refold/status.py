@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from refold import journal
 from refold.reading import RejectionCode
 from refold.state.generation import State
 from refold.store import Places, Store
@@ -34,6 +35,7 @@ class Status:
     edges: int
     rejections: dict[str, int]  # by code
     finding: str | None  # what is damaged in the state
+    unfinished: int  # transactions that forbid changes
 
 
 def read(store: Store, state: State) -> Status:
@@ -61,6 +63,7 @@ def read(store: Store, state: State) -> Status:
         edges=counts["edges"] // 2,
         rejections=_rejections(state),
         finding=None if state.finding is None else state.finding.message,
+        unfinished=0 if journal.is_running(store.places) else sum(entry.forbids_changes for entry in journal.entries(store.places)),
     )
 
 

@@ -14,6 +14,7 @@ from refold import disclaimers, journal
 from refold.cli import main
 from refold.cli.catalogue import EXIT_CODES
 from refold.journal import Condition
+from refold.memory import Memory
 from refold.store import Places
 from tests.journal import left, tree
 from tests.recover import spoils
@@ -83,6 +84,25 @@ def test_what_is_no_journal_stays_a_blocker(spoil: Callable[[Places], None], fla
     assert run("recover", "--transaction-id", entry.id).code == 0
     assert run("recover", "--transaction-id", entry.id, flag).code == 10
     assert tree(places.store.parent) == was
+
+
+def test_the_status_says_that_changes_are_refused(places: Places, run):
+    assert run("status").data["unfinished"] == 0
+    stop(places)
+    said = run("status")
+    assert (said.code, said.data["unfinished"], said.codes) == (0, 1, ["RF-STATUS-001"])
+
+
+def test_the_status_sends_to_the_audit_where_the_state_is_damaged(places: Places, run):
+    spoils.manifest_damaged(places)
+    (finding,) = run("status").envelope["findings"]
+    assert (finding["code"], finding["remediation"]) == ("RF-STATUS-002", "refold audit --state")
+
+
+def test_the_library_audits_too(places: Places):
+    stop(places)
+    with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+        assert [finding.code.code for finding in memory.audit().findings] == ["RF-TRANSACTION-001"]
 
 
 def test_a_direction_without_a_transaction_is_refused(places: Places, run):

@@ -141,8 +141,18 @@ def _folded(report: FoldReport) -> Outcome:
 def _status(given: Namespace) -> Outcome:
     with opened(given) as memory:
         status = memory.status()
-    damage = (Finding("RF-STATE-001", "warning", status.finding, remediation="refold fold"),) if status.finding else ()
-    return Outcome(_status_data(status), status_lines(status), damage, (disclaimers.UNWITNESSED,), FORMAT_VERSION)
+    return Outcome(_status_data(status), status_lines(status), _status_findings(status), (disclaimers.UNWITNESSED,), FORMAT_VERSION)
+
+
+def _status_findings(status: Status) -> list[Finding]:
+    """Return what a person should see to; `refold audit` says more about it."""
+    found = []
+    if status.unfinished:
+        what = f"{plural(status.unfinished, 'transaction')} unfinished: nothing is changed until a person decides"
+        found.append(Finding("RF-STATUS-001", "warning", what, remediation="refold recover"))
+    if status.finding:
+        found.append(Finding("RF-STATUS-002", "warning", status.finding, remediation="refold audit --state"))
+    return found
 
 
 def _status_data(status: Status) -> dict[str, object]:
@@ -165,6 +175,7 @@ def _status_data(status: Status) -> dict[str, object]:
         "assertions": status.assertions,
         "edges": status.edges,
         "rejections": status.rejections,
+        "unfinished": status.unfinished,
     }
 
 

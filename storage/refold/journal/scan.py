@@ -42,6 +42,11 @@ class Entry:
     holds_appends: bool = False
     strange: tuple[str, ...] = ()  # names beside it that do not belong there
 
+    @property
+    def forbids_changes(self) -> bool:
+        """Whether a person must act first: what has ended, and what never began, the next change clears away by itself."""
+        return self.condition not in (Condition.ENDED, Condition.UNNAMED)
+
 
 def folder_of(places: Places) -> Path:
     """Return where the transactions of a store lie."""
@@ -73,7 +78,7 @@ def require_clear(places: Places) -> None:
     """
     with files.unlocked(places.vault / LOCK) as free:
         for entry in entries(places) if free else ():
-            if entry.condition not in (Condition.ENDED, Condition.UNNAMED):
+            if entry.forbids_changes:
                 raise blocked(entry)
 
 
@@ -93,7 +98,7 @@ def require_appendable(places: Places) -> None:
     for name in names:
         if files.look(folder / name / record.HOLD) is not None:
             entry = _entry(places, folder / name)
-            if entry is not None and entry.condition not in (Condition.ENDED, Condition.UNNAMED):
+            if entry is not None and entry.forbids_changes:
                 raise blocked(entry)
 
 
