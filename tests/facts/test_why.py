@@ -85,7 +85,7 @@ def test_names_beyond_the_bound_of_an_entity_explain_nothing(world: World):
 
 def test_no_id_is_not_the_id_of_the_only_fact(world: World):
     world.tell(BERLIN)
-    with pytest.raises(Usage, match="id is needed"):
+    with pytest.raises(Usage, match="digits, is needed"):
         world.why(b"")
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from refold import recipes
 from refold.errors import Usage
+from refold.fold.ground import fold_event
 from refold.model import Scope, View
 from refold.state.context import Context, context, estimate, one_line
 from refold.state.generation import State
@@ -43,6 +47,16 @@ def test_facts_about_whom_the_query_names_are_in_it(store):
     state = fold(store, by=mentions_each_word).state
     assert 'likes: "sailing"' in ask(store, state, "what does Ruth Brandt do?", view=View()).text
     assert "sailing" not in ask(store, state, "what does Ruth Brandt do?").text
+
+
+def test_names_that_the_view_does_not_see_take_nobodys_place(store):
+    hidden = ("Amy", "Bob", "Cleo", "Dan", "Eve", "Fay", "Gus", "Hal", "Ivy")
+    words = [say("ada", f"{name} likes tea.", at=name, audience=("doctor",)) for name in hidden]
+    foreign = [say("ben", f"{name} likes jazz.", at=name) for name in hidden]
+    add(store, [*words, *foreign, say("ada", "Zoe lives in Oslo.", at="z")])
+    state = fold(store, by=lambda event: fold_event(event, os.urandom(32), recipes.relations())).state
+    found = ask(store, state, f"what about {' '.join(hidden)} and Zoe?", view=View(Scope(user="ada"), labels=frozenset()))
+    assert '"Zoe" lives in: "Oslo"' in found.text
 
 
 def test_what_the_view_may_not_see_is_not_in_it(store):

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from refold import times
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 EVENTS_MAX = 50
 EXCERPT_MAX = 480  # characters of one event
-NAMES_MAX = 8  # words of a query that are looked up as names
+NAMES_MAX = 8  # of whom a query names
 JOINERS = "\u200c\u200d"
 _NAME = re.compile(r"\w[\w'’-]*")
 _PIECE = re.compile(r"\w+|[^\w\s]")
@@ -72,9 +72,8 @@ def one_line(text: str) -> str:
 
 def _facts(state: State, log: Log, view: View, query: str, hits: Sequence[Hit]) -> list[Fact]:
     """Return the facts that hold, those that the query is about first, then the newest."""
-    found: dict[bytes, Fact] = {}
-    for entity in ([None] if view.scope.user is not None else []) + _names(state, query):
-        found |= {fact.fact_id: fact for fact in facts(state, log, view, entity=entity, quotes=False)}
+    own = [] if view.scope.user is None else facts(state, log, view, quotes=False)
+    found = {fact.fact_id: fact for each in (own, *_of_the_named(state, log, view, query)) for fact in each}
     asked, ranks = set(words_of(query)), {hit.source: rank for rank, hit in enumerate(hits)}
 
     def rank(fact: Fact) -> tuple[int, int, int, bytes]:
@@ -84,12 +83,16 @@ def _facts(state: State, log: Log, view: View, query: str, hits: Sequence[Hit]) 
     return sorted(found.values(), key=rank)
 
 
-def _names(state: State, query: str) -> list[str | None]:
-    """Return the words of a query, and pairs of words, that are names of some entity."""
+def _of_the_named(state: State, log: Log, view: View, query: str) -> Iterator[list[Fact]]:
+    """Yield what holds of those whom words of a query, or pairs of words, name.
+
+    The bound counts only names of which the view sees something: a name that is known from elsewhere takes nobody's place.
+    """
     words = _NAME.findall(query)
-    tried = [*map(" ".join, pairwise(words)), *words]
-    known = [name for name in dict.fromkeys(tried) if state.mentions_named(name)]
-    return list(known[:NAMES_MAX])
+    tried = dict.fromkeys([*map(" ".join, pairwise(words)), *words])
+    known = (name for name in tried if state.mentions_named(name))
+    seen = filter(None, (facts(state, log, view, entity=name, quotes=False) for name in known))
+    return islice(seen, NAMES_MAX)
 
 
 def _fitting(lines: Sequence[str], budget: int) -> tuple[dict[int, str], int]:
