@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,6 +84,37 @@ def test_killed_at_any_change_each_record_is_there_exactly_once(go_on: Callable[
         assert not left(places)
         shutil.rmtree(tmp_path / f"{at}")
     assert len(met) == 4  # nothing, and after each of three commits
+
+
+def full(at: int) -> Callable[[int, str, Callable[[], Any]], Any]:
+    """Return a step that finds the disk full, once, at its `at`-th change."""
+
+    def step(number: int, name: str, call: Callable[[], Any]) -> Any:
+        if number == at:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return None if name == "fsync" else call()
+
+    return step
+
+
+@pytest.mark.slow
+def test_where_the_disk_is_full_for_once_it_says_so_and_is_completed_afterwards(tmp_path: Path):
+    move_id = made(tmp_path / "model")
+    reference = copied(tmp_path / "model", tmp_path / "reference")
+    count = changes_of(lambda: move_in(reference, move_id))
+    with open_store(reference) as store:
+        expected = said(store)
+    codes = set()
+    for at in range(1, count + 1):
+        places = copied(tmp_path / "model", tmp_path / f"{at}")
+        codes.add(in_child(lambda: move_in(places, move_id), Disk(full(at), calls=CALLS)))  # noqa: B023
+        run_again(places, move_id)
+        with open_store(places) as store:
+            assert said(store) == expected, at
+        assert not left(places)
+        shutil.rmtree(tmp_path / f"{at}")
+    assert codes <= {0, 1}
+    assert 1 in codes
 
 
 def test_recovery_knows_how_the_commits_of_a_move_are_made():
