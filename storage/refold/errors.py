@@ -8,14 +8,15 @@
     ├── Blocked                10   blocker         something unfinished forbids changes until it is completed or rolled back
     ├── Locked                 11   locked          another process holds what this call needs
     ├── KeyMissing             12   key             a vault, root or key is lost or destroyed
-    │   └── SubjectErased      12   key             the subject was erased; only `subject readmit` brings it back
+    │   └── SubjectErased      12   key             the subject was erased; nothing new can be about it
     ├── Corrupt                13   corrupt         bytes that are not what was signed or sealed
     ├── Drifted                14   drifted         a target is neither in its recorded before nor in its after
     ├── ModelFailed            15   model           a language model did not answer, or not usably
     ├── NotAllowed             16   not-allowed     the principal, or the operating system, forbids it
     └── VerificationIncomplete 17   incomplete      something could not be read, so nothing is claimed of it
 
-A message says what was found and what was expected: lower case, no full stop, and never content, names or keys.
+A message says what was found and what was expected: lower case, no full stop, and never content, names or keys. Each error has a code
+of its own, which no finding of an audit has.
 """
 
 from __future__ import annotations
@@ -95,13 +96,13 @@ class KeyMissing(RefoldError):
 
     exit_code = 12
     exit_class = "key"
-    code = "RF-KEYS-001"
+    code = "RF-MISSING-001"
 
 
 class SubjectErased(KeyMissing):
     """The subject id has neither a secret nor a living entry: it was erased."""
 
-    code = "RF-KEYS-002"
+    code = "RF-ERASED-001"
 
 
 class Corrupt(RefoldError):
@@ -109,7 +110,7 @@ class Corrupt(RefoldError):
 
     exit_code = 13
     exit_class = "corrupt"
-    code = "RF-LOG-001"
+    code = "RF-CORRUPT-001"
 
 
 class Drifted(RefoldError):
@@ -141,7 +142,7 @@ class VerificationIncomplete(RefoldError):
 
     exit_code = 17
     exit_class = "incomplete"
-    code = "RF-VERIFY-001"
+    code = "RF-INCOMPLETE-001"
 
 
 def fault(error: BaseException) -> str:

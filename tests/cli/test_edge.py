@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -116,14 +117,42 @@ def test_every_topic_that_a_message_sends_to_exists():
         assert explain(topic)
 
 
+def commands_named(code: str) -> set[str]:
+    """Return the commands that a text names: after `refold`, or a subcommand alone in quotes."""
+    groups = {name.split()[0] for name in COMMANDS if " " in name}
+    named = {
+        " ".join(words) if words[0] in groups and words[1] else words[0] for words in re.findall(r"refold ([a-z]+)(?: ([a-z]+))?", code)
+    }
+    return named | {" ".join(words) for words in re.findall(r"`([a-z]+) ([a-z]+)\b", code) if words[0] in groups}
+
+
+def test_a_command_that_is_not_there_is_noticed():
+    named = commands_named(
+        'hint="refold erase plan", "refold subject readmit NAME", only `subject readmit` brings it back, refold facts --all'
+    )
+    assert named == {"erase", "subject readmit", "facts"}
+
+
 def test_every_command_that_a_message_sends_to_exists():
     import refold
 
-    code = "\n".join(path.read_text(encoding="utf-8") for path in Path(refold.__file__).parent.rglob("*.py"))
-    hinted = {line.strip() for line in re.findall(r'hint=f?"refold ([a-z -]+)', code)}
-    assert len(hinted) > 10
-    known = {name.split()[0] for name in COMMANDS}
-    assert {line.split()[0] for line in hinted if not line.startswith("-")} <= known
+    paths = [*Path(refold.__file__).parent.rglob("*.py"), *Path(refold.__file__).parents[1].rglob("*.md")]
+    quoted = {path: re.findall(r"""["'`](?:refold|subject|migrate) [^"'`\n]*["'`]""", path.read_text(encoding="utf-8")) for path in paths}
+    named = {name for texts in quoted.values() for text in texts for name in commands_named(text)}
+    groups = {name.split()[0] for name in COMMANDS if " " in name}
+    assert len(named) > 10
+    assert named <= COMMANDS.keys() | groups
+
+
+def test_a_code_means_one_thing():
+    import refold
+    from refold.recover.findings import CODES
+
+    package = Path(refold.__file__).parent
+    paths = [*package.rglob("*.py"), *(package.parents[1] / "flows").rglob("*.py")]
+    written = Counter(code for path in paths for code in re.findall(r'"(RF-[A-Z]+-[0-9]+)"', path.read_text(encoding="utf-8")))
+    assert {code.code for code in CODES} | {kind.code for kind in every_error()} <= written.keys()
+    assert {code for code, places in written.items() if places > 1} == set()
 
 
 def test_options_may_stand_before_or_after_the_command():

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow  # importing Prefect takes two seconds
 @pytest.mark.parametrize(
     ("error", "said"),
     [
-        (Corrupt("part 7 of Zebulon is damaged", path="/home/zebulon"), "RF-LOG-001 corrupt"),
+        (Corrupt("part 7 of Zebulon is damaged", path="/home/zebulon"), "RF-CORRUPT-001 corrupt"),
         (Locked("Zebulon holds it"), "RF-LOCKED-001 locked"),
         (ValueError("Zebulon lives in Ouagadougou"), "RF-INTERNAL-001 ValueError in flows.nightly, line "),
     ],

@@ -59,8 +59,8 @@ def test_a_killed_run_changes_nothing_and_the_next_one_ends_right(evidence):
 
 def test_a_failure_is_a_code_without_words(evidence):
     assert evidence.corrupt.code == evidence.keyless.code == 1
-    assert evidence.corrupt.said == {"state": "Failed", "message": "RF-LOG-001 corrupt", "counts": None}
-    assert evidence.keyless.said == {"state": "Failed", "message": "RF-KEYS-001 key", "counts": None}
+    assert evidence.corrupt.said == {"state": "Failed", "message": "RF-CORRUPT-001 corrupt", "counts": None}
+    assert evidence.keyless.said == {"state": "Failed", "message": "RF-MISSING-001 key", "counts": None}
 
 
 def test_serve_ends_well_and_leaves_no_process(evidence):
@@ -72,7 +72,7 @@ def test_prefect_keeps_no_name_no_text_and_no_place(evidence):
     database = evidence.home / "prefect.db"
     dump = "\n".join(sqlite3.connect(database).iterdump())
     assert evidence.deployment["parameters"]["origin"] in dump  # the scan can find what is there
-    assert "RF-LOG-001 corrupt" in dump
+    assert "RF-CORRUPT-001 corrupt" in dump
     assert "entries in 2 batches: nothing was folded yet" in dump
     for word in (*NAMES, *TEXTS, str(evidence.folder), str(Path.home()), str(Path(__file__).parents[2])):
         assert word.casefold() not in dump.casefold(), word
