@@ -22,6 +22,7 @@ from refold.state.generation import State
 from refold.store import Places
 from tests.conftest import now
 from tests.journal import CALLS, HOLDING, KILLED, SAMPLE, in_child, killing, left, on, tree, unsynced
+from tests.journal.test_drift import end_without_clearing
 from tests.log import Disk
 
 
@@ -142,6 +143,14 @@ def test_after_a_recovery_everything_goes_on(places: Places):
         memory.add("I work at Lumen.", user_id="ada", source="chat:1#2")
         memory.fold()
         assert memory.facts(user_id="ada", relation="works_at")
+
+
+def test_what_has_ended_is_in_nobodys_way(places: Places):
+    stop(places)
+    end_without_clearing(places)
+    with opened(places) as memory:
+        memory.fold()  # there is nothing new: only the compaction takes the lock
+    assert journal.entries(places) == []
 
 
 def test_a_command_that_refuses_says_so_and_exits_10(places: Places, capsys: pytest.CaptureFixture[str]):

@@ -13,7 +13,7 @@ from refold import files, journal
 from refold.errors import Blocked, Drifted, VerificationIncomplete
 from refold.journal import Condition, Direction
 from refold.store import Places
-from tests.journal import SAMPLE, half_done, left, on, picture, recover, tree
+from tests.journal import SAMPLE, ground, half_done, interrupted, left, on, picture, recover, reversible, tree
 
 DIRECTIONS = list(Direction)
 
@@ -248,3 +248,34 @@ def recover_any(places: Places, direction: Direction) -> None:
     """Recover the only transaction there is, over a disk that really syncs: nothing may be written at all."""
     (entry,) = journal.entries(places)
     journal.recover(places, entry.id, direction)
+
+
+def test_past_its_point_of_no_return_it_does_not_go_back_though_it_could_be_undone(tmp_path: Path):
+    places = half_done(tmp_path, "decisive", step=1)
+    now = picture(places)
+    assert "vault/keys/SEALED" in now
+    with pytest.raises(Drifted, match="point of no return"):
+        recover(places, Direction.ROLL_BACK)
+    assert picture(places) == now
+    recover(places, Direction.COMPLETE)
+    assert "root/root.000001" not in picture(places)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+def test_a_target_that_is_done_before_its_transaction_began_to_act_is_drift(tmp_path: Path, direction: Direction):
+    places = prepared_only(tmp_path)
+    (places.vault / "keys/seeds").write_bytes(b"other seeds")
+    was = tree(tmp_path)
+    with pytest.raises(Drifted, match="had not begun"):
+        recover_any(places, direction)
+    assert tree(tmp_path) == was
+
+
+def prepared_only(folder: Path) -> Places:
+    """Return places where a transaction died right after it was recorded, before it said that it acts."""
+    for at in range(1, 20):
+        places = ground(folder / f"{at}")
+        interrupted(places, reversible(places), at)
+        if any(entry.journal and entry.journal.phase == "prepared" for entry in left(places)):
+            return places
+    raise AssertionError

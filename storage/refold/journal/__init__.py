@@ -5,7 +5,7 @@ from __future__ import annotations
 from refold.journal.engine import Transaction, Turn, commit, mutating
 from refold.journal.record import RecordedChange, RecordedCommit
 from refold.journal.recovery import Cause, Direction, Inspection, Obstacle, StepSeen, inspect, recover
-from refold.journal.scan import Condition, Entry, entries, is_running, require_appendable, require_clear, require_nothing
+from refold.journal.scan import Condition, Entry, entries, is_running, require_appendable, require_clear, settle
 from refold.journal.steps import (
     ABSENT,
     AUTHORITIES,
@@ -64,6 +64,6 @@ __all__ = [
     "remove",
     "require_appendable",
     "require_clear",
-    "require_nothing",
+    "settle",
     "write",
 ]

@@ -43,8 +43,7 @@ def commit(places: Places, kind: Kind, changes: Sequence[Step], *, store: Any = 
 def mutating(places: Places, *, wait_seconds: float | None = None, random: Random = os.urandom) -> Generator[Turn, None, None]:
     """Hold the right to change the store: no other process does, and nothing is unfinished. Raises Locked, Blocked."""
     with files.lock(places.vault / steps.LOCK, wait_seconds=wait_seconds):
-        scan.sweep(places)
-        scan.require_nothing(places)
+        scan.settle(places)
         yield Turn(places, random)
 
 

@@ -82,8 +82,9 @@ def require_clear(places: Places) -> None:
                 raise blocked(entry)
 
 
-def require_nothing(places: Places) -> None:
-    """Refuse a change while anything lies in the journal's folder. The caller holds the lock. Raises Blocked."""
+def settle(places: Places) -> None:
+    """Clear away what has ended, and refuse a change while anything else is left. The caller holds the lock. Raises Blocked."""
+    _sweep(places)
     for entry in entries(places):
         raise blocked(entry)
 
@@ -102,11 +103,8 @@ def require_appendable(places: Places) -> None:
                 raise blocked(entry)
 
 
-def sweep(places: Places) -> None:
-    """Clear away transactions that have ended and folders of those that never began. The caller holds the lock.
-
-    What cannot be cleared away by the rules stays, and is in the way.
-    """
+def _sweep(places: Places) -> None:
+    """Clear away transactions that have ended and folders of those that never began; what the rules do not let go stays."""
     for entry in entries(places):
         try:
             if entry.condition is Condition.ENDED and entry.journal:
