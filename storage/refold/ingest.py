@@ -32,6 +32,7 @@ class Added:
     event_id: EventId
     seq: int
     new: bool
+    differs: bool = False  # it is there, but for another audience or without a person named now: it stays as it is
 
 
 def add(
@@ -45,8 +46,8 @@ def add(
 ) -> list[Added]:
     """Append drafts as one commit. What was seen before is not added again.
 
-    A draft with a key is the same as an event with that key; within an import (`ingest` given), a draft is the same as an event
-    of equal source, role, author and text. Raises Usage, SubjectErased, Locked, Blocked, WriteFailed.
+    A draft with a key is the same as an event of its scope with that key; within an import (`ingest` given), a draft is the same as an
+    event of equal source, role, author and text. Raises Usage, SubjectErased, Locked, Blocked, WriteFailed.
     """
     journal.require_appendable(store.places)
     recorded_at = now()
@@ -201,7 +202,7 @@ class _Batch:
         made = {at: Added(self._event_ids[at], first + row, True) for at, row in self._rows.items()}
         for at, earlier in self._same.items():
             one = self._there.get(earlier) or made[earlier]
-            made[at] = Added(one.event_id, one.seq, False)
+            made[at] = Added(one.event_id, one.seq, False, one.differs or _differs(self._lines[at], self._lines[earlier]))
         return [self._there.get(at) or made[at] for at in range(len(self._lines))]
 
     def _teach(self, done: Appended) -> None:
@@ -216,18 +217,25 @@ class _Batch:
         found = known.seen([tag for tag, _ in tags])
         self._there, self._same = {}, {}
         first: dict[bytes, int] = {}
+        people = self._people([at for tag, at in tags if tag in found], known, keyring)
         for tag, at in tags:
-            draft = self._lines[at].draft
+            line = self._lines[at]
             if tag in found:
-                self._there[at] = _there(draft, self._store.log.event(found[tag]))
+                self._there[at] = _there(line, self._store.log.event(found[tag]), {people.get(name) for name in line.aliases})
             elif (earlier := first.setdefault(tag, at)) != at:
                 self._same[at] = earlier
-                _check_same(draft, self._lines[earlier].draft)
+                _check_same(line.draft, self._lines[earlier].draft)
+
+    def _people(self, lines: Sequence[int], known: Known, keyring: Keyring) -> dict[str, SubjectId]:
+        """Return the ids of those who are named in some drafts, as far as they have one."""
+        tags = {name: alias_tag(keyring, name) for name in {name for at in lines for name in self._lines[at].aliases}}
+        found = known.subjects_of(list(tags.values()))
+        return {name: found[tag] for name, tag in tags.items() if tag in found}
 
     def _tags(self, keyring: Keyring, *, of_content: bool) -> list[tuple[bytes, int]]:
         """Return the tags by which drafts are recognised: of their key, and for an import of their content."""
         drafts = [line.draft for line in self._lines]
-        tags = [(key_tag(keyring, draft.key), at) for at, draft in enumerate(drafts) if draft.key is not None]
+        tags = [(key_tag(keyring, draft.key, draft.scope), at) for at, draft in enumerate(drafts) if draft.key is not None]
         if of_content:
             tags += [
                 (content_tag(keyring, self._source(at), draft.scope, draft.role, draft.author, draft.text), at)
@@ -278,14 +286,25 @@ def _subject_entry(
     return Sealable(EntryKind.SUBJECT, EventId(random(16)), (subject,), encode_subject(aliases), recorded_at, ingest)
 
 
-def _there(draft: Draft, event: Event) -> Added:
-    """Recognise a draft in the log. The same key with other content is a mistake of the caller."""
-    if draft.key is not None and draft.key == event.key:
-        said = (event.text, event.author, event.role, event.scope, event.audience, event.metadata)
-        same = said == (draft.text, draft.author, draft.role, draft.scope, tuple(sorted(set(draft.audience))), draft.metadata)
+def _there(line: _Line, event: Event, people: set[SubjectId | None]) -> Added:
+    """Recognise a draft, which names `people`, in the log. The same key with other content is a mistake of the caller."""
+    draft = line.draft
+    differs = _audience(draft) != event.audience or not people <= set(event.subjects)
+    if draft.key is not None and draft.key == event.key and draft.scope == event.scope:
+        said = (event.text, event.author, event.role, event.metadata, set(event.subjects))
+        same = not differs and said == (draft.text, draft.author, draft.role, draft.metadata, people)
         if not same or draft.source not in (None, event.source) or draft.said_at not in (None, event.said_at):
             raise _other_content()
-    return Added(event.event_id, event.seq, False)
+    return Added(event.event_id, event.seq, False, differs)
+
+
+def _differs(line: _Line, earlier: _Line) -> bool:
+    """Whether a draft would have been for others, or about more people, than the one it repeats."""
+    return _audience(line.draft) != _audience(earlier.draft) or not line.aliases.keys() <= earlier.aliases.keys()
+
+
+def _audience(draft: Draft) -> tuple[str, ...]:
+    return tuple(sorted(set(draft.audience)))
 
 
 def _check_same(draft: Draft, earlier: Draft) -> None:

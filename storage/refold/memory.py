@@ -120,7 +120,7 @@ class Memory:
         metadata: Mapping[str, object] | None = None,
         key: str | None = None,
     ) -> Added:
-        """Append one event. With a `key`, adding it again is no second event.
+        """Append one event. With a `key`, adding it again in the same scope is no second event.
 
         A limited principal writes as its own users and for labels that it holds, else NotAllowed.
         """

@@ -31,7 +31,7 @@ def test_aliases_that_differ_in_case_width_or_spaces_share_a_tag(keyring: Keyrin
 def test_tags_of_another_epoch_are_others(keyring: Keyring):
     after = Keyring(keyring.succeed([], random=Random(2).randbytes))
     assert alias_tag(after, "ada") != alias_tag(keyring, "ada")
-    assert key_tag(after, "k") != key_tag(keyring, "k")
+    assert key_tag(after, "k", Scope("ada")) != key_tag(keyring, "k", Scope("ada"))
 
 
 def test_every_field_of_a_record_changes_its_tag(keyring: Keyring):
@@ -48,6 +48,12 @@ def test_every_field_of_a_record_changes_its_tag(keyring: Keyring):
     ]
     tags = {content_tag(keyring, *fields) for fields in [base, *changed]}
     assert len(tags) == 9
+
+
+def test_a_key_counts_within_its_scope(keyring: Keyring):
+    scopes = [Scope(), Scope("ada"), Scope("ben"), Scope("ada", "x"), Scope("ada", None, "x"), Scope(None, "ada"), Scope("")]
+    assert len({key_tag(keyring, "1", scope) for scope in scopes}) == len(scopes)
+    assert key_tag(keyring, "1", Scope("ada")) == key_tag(keyring, "1", Scope("ada"))
 
 
 def test_no_field_can_reach_into_the_next(keyring: Keyring):

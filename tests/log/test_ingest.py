@@ -181,8 +181,10 @@ def test_a_retry_may_leave_out_what_was_filled_in(store: Store):
         {"said_at": 1_700_000_000_000_001},
         {"author": "Ben"},
         {"role": Role.DOCUMENT},
-        {"scope": Scope("ada")},
         {"audience": ()},
+        {"subjects": ()},
+        {"subjects": ("Ruth", "Ben")},
+        {"subjects": ("Ben",)},
         {"metadata": {}},
     ],
 )
@@ -193,6 +195,39 @@ def test_the_same_key_with_other_content_is_a_mistake(store: Store, changes: dic
     with pytest.raises(Usage, match="key was used before"):
         add(store, replace(FULL, key="k-2"), replace(FULL, key="k-2", **changes))
     assert len(heard(store)) == 1
+
+
+@pytest.mark.parametrize("scope", [Scope("ada"), Scope("ben", "helper", "run-1"), Scope("ada", "helper", "run-2"), Scope()])
+def test_a_key_counts_within_its_scope(store: Store, scope: Scope):
+    add(store, FULL)
+    say(store, "somebody else's", key="1", user="ben")
+    assert [one.new for one in add(store, replace(FULL, scope=scope), replace(FULL, text="other", key="1"))] == [True, True]
+
+
+def test_a_retry_may_name_the_same_people_in_other_letters(store: Store):
+    (first,) = add(store, FULL)
+    assert add(store, replace(FULL, subjects=("RUTH", "ada"))) == [Added(first.event_id, first.seq, False)]
+
+
+@pytest.mark.parametrize(
+    ("changes", "differs"),
+    [
+        ({}, False),
+        ({"audience": ("team",)}, True),
+        ({"audience": ()}, True),
+        ({"subjects": ("Ruth", "Ben")}, True),
+        ({"subjects": ()}, False),
+    ],
+)
+def test_an_import_says_where_what_is_there_differs(store: Store, changes: dict, differs: bool):
+    line = replace(FULL, key=None)
+    add(store, line, ingest_id=IMPORT)
+    (again,) = add(store, replace(line, **changes), ingest_id=IMPORT)
+    assert (again.new, again.differs) == (False, differs)
+    fresh = replace(line, text="I like tea.")
+    _, twice = add(store, fresh, replace(fresh, **changes), ingest_id=IMPORT)
+    assert (twice.new, twice.differs) == (False, differs)
+    assert len(names(store)) == 2
 
 
 def test_a_key_is_known_to_a_process_that_opens_the_store_later(store: Store):

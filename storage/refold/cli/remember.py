@@ -63,7 +63,7 @@ def _configure_add(command: ArgumentParser) -> None:
     command.add_argument("--subject", action="append", default=[], metavar="NAME", help="a further person it concerns; may be repeated")
     command.add_argument("--audience", action="append", default=[], metavar="LABEL", help="who may see it; may be repeated")
     command.add_argument("--metadata", type=_metadata, metavar="JSON", help="an object that is kept with it, sealed")
-    command.add_argument("--key", metavar="KEY", help="idempotency key: the same key again adds nothing")
+    command.add_argument("--key", metavar="KEY", help="idempotency key: the same key again in this scope adds nothing")
 
 
 def _add(given: Namespace) -> Outcome:

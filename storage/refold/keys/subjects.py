@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from refold import canonical
 from refold.keys.crypto import label, mac
 from refold.keys.keyring import Keyring
 from refold.model import Event, Role, Scope, Source, identity_part, normalise
@@ -17,9 +18,9 @@ def alias_tag(keyring: Keyring, alias: str) -> bytes:
     return mac(keyring.state_key, ALIAS + normalise(alias).encode())[:TAG_BYTES]
 
 
-def key_tag(keyring: Keyring, key: str) -> bytes:
-    """Return the tag of a caller's idempotency key."""
-    return mac(keyring.idem_key, KEYED + key.encode())[:TAG_BYTES]
+def key_tag(keyring: Keyring, key: str, scope: Scope) -> bytes:
+    """Return the tag of a caller's idempotency key, which counts within one scope: nobody learns of, or meets, the keys of another."""
+    return mac(keyring.idem_key, KEYED + canonical.encode([scope.user, scope.agent, scope.run, key]))[:TAG_BYTES]
 
 
 def content_tag(keyring: Keyring, source: Source, scope: Scope, role: Role, author: str | None, text: str) -> bytes:
@@ -38,4 +39,4 @@ def _length(text: str | None) -> int:
 def seen_tags(keyring: Keyring, event: Event) -> list[bytes]:
     """Return every tag by which this event is recognised when it comes again."""
     tags = [content_tag(keyring, event.source, event.scope, event.role, event.author, event.text)]
-    return tags if event.key is None else [*tags, key_tag(keyring, event.key)]
+    return tags if event.key is None else [*tags, key_tag(keyring, event.key, event.scope)]
