@@ -138,6 +138,15 @@ def test_import_says_what_came_in_and_what_was_left_out_and_where(shell, tmp_pat
     assert [finding["severity"] for finding in again["findings"]] == ["warning"]
 
 
+def test_import_says_where_another_audience_changes_nothing(shell, tmp_path):
+    (tmp_path / "chat.jsonl").write_text(json.dumps({"role": "user", "content": "I like tea."}) + "\n")
+    shell("import", str(tmp_path / "chat.jsonl"), "--user", "ada")
+    again = shell.json("import", str(tmp_path / "chat.jsonl"), "--user", "ada", "--audience", "team").envelope
+    assert again["data"]["conflicts"] == ["chat:chat"]
+    assert [(finding["code"], finding["severity"]) for finding in again["findings"]] == [("RF-IMPORT-002", "warning")]
+    assert "tea" not in json.dumps(again)
+
+
 def test_people_are_listed_with_all_they_go_by(shell):
     shell("subject", "add", "Ruth Brandt", "ruth@example.org", "+49 89 1234567", "ruth")
     (shown,) = shell.json("subject", "show", "RUTH@example.org").data["subjects"]

@@ -100,6 +100,21 @@ def test_importing_again_adds_nothing(store, import_, folder):
     assert len(events(store)) == 6
 
 
+@pytest.mark.parametrize(
+    ("options", "conflicts"),
+    [
+        (Options(user="ada"), ()),
+        (Options(user="ada", audience=("a",)), ("chat:ada",)),
+        (Options(user="ada", subjects=("Ben",)), ("chat:ada",)),
+    ],
+)
+def test_importing_again_for_others_says_that_nothing_changes(import_, folder, options, conflicts):
+    path = write(folder, "ada.jsonl", chat("one", "two"))
+    import_(path, options=Options(user="ada"))
+    report = import_(path, options=options)
+    assert (report.added, report.already, report.conflicts) == (0, 2, conflicts)
+
+
 def test_a_changed_chat_adds_what_changed(store, import_, folder):
     import_(write(folder, "ada.jsonl", chat("one", "two")))
     report = import_(write(folder, "ada.jsonl", chat("one", "two, edited", "three")))

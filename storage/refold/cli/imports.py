@@ -53,6 +53,7 @@ def imported(report: ImportReport) -> Outcome:
         "empty": report.empty,
         "malformed": report.malformed_count,
         "sources": list(report.sources),
+        "conflicts": list(report.conflicts),
     }
     known = f", {report.already:,} were there already" if report.already else ""
     left_out = f", {report.malformed_count:,} left out" if report.malformed_count else ""
@@ -67,6 +68,13 @@ def imported(report: ImportReport) -> Outcome:
         )
         for each in report.malformed
     ]
+    if report.conflicts:
+        conflict = f"{plural(len(report.conflicts), 'source')} had events already, for another audience or fewer people: they stay so"
+        findings.append(
+            Finding(
+                "RF-IMPORT-002", "warning", conflict, details={"sources": ", ".join(report.conflicts)}, remediation="refold help import"
+            )
+        )
     return Outcome(data, lines, findings, format_version=FORMAT_VERSION)
 
 

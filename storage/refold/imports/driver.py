@@ -1,7 +1,8 @@
 """The verb that imports: files are recognised, read and added in batches; what cannot be read is reported and the rest goes in.
 
 Every batch is one commit. An import that was interrupted is resumed by running it again: what is in the log already is known by its
-source, its speaker and its words, and nothing is added twice; it keeps the time, the scope and the metadata it was first added with.
+source, its scope, its speaker and its words, and nothing is added twice; it keeps the time, the metadata, the audience and the people
+it was first added with, and where those named now are others, the report says so.
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ class ImportReport:
     malformed: tuple[Malformed, ...]  # the first thousand
     malformed_count: int
     sources: tuple[str, ...]  # `chat:7`, sorted
+    conflicts: tuple[str, ...] = ()  # those where something was there for another audience, or without a person named now; sorted
 
 
 def import_files(
@@ -211,12 +213,15 @@ class _Tally:
         self.files = self.added = self.already = self.empty = self.malformed_count = 0
         self.malformed: list[Malformed] = []
         self.sources: set[str] = set()
+        self.conflicts: set[str] = set()
 
     def note(self, group: Sequence[_Record], added: Sequence[ingest.Added]) -> None:
         """Count a group and what became of its drafts."""
         new = sum(each.new for each in added)
         self.added += new
         self.already += len(added) - new
+        drafts = [record for record in group if isinstance(record, Draft) and record.text.strip()]
+        self.conflicts.update(draft.source.document for draft, one in zip(drafts, added, strict=True) if one.differs and draft.source)
         for record in group:
             if isinstance(record, Draft) and not record.text.strip():
                 self.empty += 1
@@ -230,8 +235,8 @@ class _Tally:
 
     def report(self, run: bytes) -> ImportReport:
         """Return the whole."""
-        malformed, sources = tuple(self.malformed), tuple(sorted(self.sources))
-        return ImportReport(run, self.files, self.added, self.already, self.empty, malformed, self.malformed_count, sources)
+        malformed, sources, conflicts = tuple(self.malformed), tuple(sorted(self.sources)), tuple(sorted(self.conflicts))
+        return ImportReport(run, self.files, self.added, self.already, self.empty, malformed, self.malformed_count, sources, conflicts)
 
 
 def _nothing(malformed: Sequence[Malformed]) -> Usage | NotAllowed:
