@@ -70,6 +70,7 @@ STATED = {
     },
     "hedges": {
         "I think Tom works for Siemens.": ["Tom works_at Siemens hedged"],
+        "I suppose Ruth lives in Kiel.": ["Ruth lives_in Kiel hedged"],
         "Maybe Hannah lives in Leeds.": ["Hannah lives_in Leeds hedged"],
         "I might be allergic to shellfish.": ["ada condition shellfish hedged"],
         "Nora, I think, lives in Turku.": ["Nora lives_in Turku hedged"],
@@ -117,6 +118,7 @@ STATED = {
         "im lena btw": ["ada name lena"],
         "u can reach me at x@example.org": ["ada contact x@example.org"],
         "anna likes jazz": ["anna likes jazz"],
+        "i am going to repair the fence": ["ada plans repair the fence planned"],
         "gonna visit rome in may": ["ada plans visit rome planned"],
         "i live in leeds now, not london": ["-ada lives_in london", "ada lives_in leeds"],
     },
@@ -143,6 +145,10 @@ STATED = {
         "If my nephew Ole comes, we'll bake.": ["ada kin(nephew) Ole"],
         "My asthma is getting worse.": ["ada condition asthma"],
         "I got over my asthma.": ["!ada condition asthma"],
+    },
+    "an if that only makes conversation": {
+        "If you must know, I live in Kiel.": ["ada lives_in Kiel"],
+        "Let me know if you visit, I live in Kiel.": ["ada lives_in Kiel"],
     },
     "a statement before a question": {
         "I moved to Ghent last month, any tips?": ["ada lives_in Ghent"],
@@ -189,11 +195,16 @@ NOT_STATED = {
         "I totally work at NASA lol.",
         "As if I owned a boat.",
     ],
-    "what almost happened": ["I almost moved to Oslo.", "I nearly bought a boat.", "I was going to move to Oslo."],
+    "what almost happened": [
+        "I almost moved to Oslo.",
+        "I nearly bought a boat.",
+        "I was going to move to Oslo.",
+        "We had planned to move to Oslo.",
+    ],
     "the past that is over": ["As a child I lived in Oslo.", "I was living in Oslo.", "I had a cat.", "I've worked at Acme."],
     "fiction": [
         "In my novel, Tom lives in Oslo.",
-        "In the film, unless I err, Tom lives in Oslo.",
+        "In the film, Tom lives in Oslo, where it snows, if ever.",
         "Imagine I live in a castle.",
         "Let's say I live in Oslo.",
     ],
@@ -226,6 +237,9 @@ NOT_STATED = {
         "Never mind.",
         "Don't worry.",
         "Call me when you're done.",
+        "Please answer.",
+        "Please use this file.",
+        "I care for olives.",
         "I moved the file to Downloads.",
         "I quit smoking.",
     ],
@@ -246,6 +260,11 @@ def test_only_users_and_documents_assert(role):
 
 def test_what_was_said_anew_on_another_branch_states_nothing():
     assert read(event("I live in Munich.", metadata={"branch": "abandoned"})) == []
+
+
+def test_a_document_writes_no_notes_about_itself():
+    assert read(event("Based in Berlin since 2010.", role=Role.DOCUMENT, author=None)) == []
+    assert read("Based in Berlin since 2010.") == ["ada lives_in Berlin"]
 
 
 def test_a_document_does_not_instruct():
@@ -273,6 +292,11 @@ DATES = {
 def test_a_time_is_copied_as_words_and_resolved_against_the_saying(text, expected):
     validity = folded(text).assertions[0].validity
     assert (validity.start and day(validity.start), validity.end and day(validity.end), validity.words) == expected
+
+
+def test_a_time_belongs_to_the_clause_that_it_stands_in():
+    facts = folded("I don't own a car, I sold it in spring.").assertions
+    assert [(fact.value, fact.validity.words) for fact in facts] == [("car", "")]
 
 
 def test_what_trails_behind_a_value_is_no_part_of_it():
