@@ -227,6 +227,14 @@ def test_what_follows_goes_with_its_premise(world: World):
     assert told(world.facts(entity="Ruth")) == [("Ruth", "lives_in", "Oslo")]
 
 
+def test_a_relation_that_only_rules_know_can_be_asked_for(world: World):
+    relations = recipes.relations()
+    text = '[rules.knows]\nif = ["?a kin ?b"]\nthen = ["?a knows ?b"]'
+    own = Rules.load(text, relations=relations.names, policy_of=relations.policy)
+    world.tell(SISTER)
+    assert told(world.facts(relation="knows", rules=own)) == [("ada", "knows", "Ruth")]
+
+
 def test_no_rules_derive_nothing(world: World):
     world.tell(SISTER)
     assert world.facts(entity="Ruth", relation="kin", rules=Rules()) == []

@@ -23,10 +23,10 @@ HINT = "refold help sql"
 _CONFIG = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
-    "python_enable_replacements": "false",  # else the name of a table could be any variable of ours
     "temp_directory": "",  # what does not fit in memory fails: a spill file is plain text, and outlives a killed process
 }
-_LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")  # last: they forbid the rest
+# Last, for they forbid the rest. Without external access the name of a table is no file, and no variable of ours either.
+_LOCKS = ("SET enable_external_access = false", "SET lock_configuration = true")
 # What went wrong, said without DuckDB's words; the first that fits.
 _FAULTS: tuple[tuple[type[duckdb.Error], str], ...] = (
     (duckdb.ParserException, "the statement is not SQL"),
