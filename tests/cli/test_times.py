@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from refold import times
 from refold.errors import Usage
+from refold.model import Precision
 
 
 @pytest.mark.parametrize(
@@ -62,3 +63,38 @@ def test_a_moment_outside_the_calendar_is_refused():
 def test_midnight_is_shown_as_a_day_and_other_times_to_the_minute():
     assert times.short(times.parse("2024-06-01")) == "2024-06-01"
     assert times.short(times.parse("2024-06-01T18:30:59Z")) == "2024-06-01 18:30"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "precision", "written"),
+    [
+        (None, "2021", Precision.YEAR, "until 2020"),
+        ("2020", "2023", Precision.YEAR, "2020 to 2022"),
+        ("2020", "2021", Precision.YEAR, "in 2020"),
+        ("2022-05", "2022-06", Precision.MONTH, "in 2022-05"),
+        ("2022-05", "2023-01", Precision.MONTH, "2022-05 to 2022-12"),
+        ("2022-05-03", "2022-05-04", Precision.DAY, "on 2022-05-03"),
+        (None, "2022-05-04", Precision.DAY, "until 2022-05-03"),
+        ("2023", None, Precision.YEAR, "since 2023"),
+        ("2023", "2023", Precision.YEAR, "in 2023"),  # it was taken back at the moment from which it was said to hold
+        (None, "2024-06-01", None, "until 2024-06-01"),
+        (None, None, None, ""),
+    ],
+)
+def test_a_span_is_written_by_the_last_time_that_it_covers(start, end, precision, written):
+    assert times.span(*(None if when is None else times.parse(when) for when in (start, end)), precision) == written
+
+
+def test_an_end_is_shown_as_it_was_said_in_a_table_and_in_a_context(shell):
+    shell("add", "I visited Paris in May 2022.", "--user", "ida", "--said-at", "2024-01-01")
+    shell("fold")
+    for said in (shell("facts", "--user", "ida", "--history"), shell("context", "Paris", "--user", "ida")):
+        assert "in 2022-05" in said.out
+
+
+def test_an_end_without_a_value_stands_without_a_space(shell):
+    shell("add", "I quit my job in 2020.", "--user", "ida", "--said-at", "2024-01-01")
+    shell("fold")
+    facts = shell.json("facts", "--user", "ida", "--all").data["facts"]
+    assert [fact["value"] for fact in facts] == [""]
+    assert "  (end)  until 2020" in shell("facts", "--user", "ida", "--all").out

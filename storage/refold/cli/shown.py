@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from refold import times
 from refold.cli.visible import quoted, table
-from refold.model import Modality, Precision
+from refold.model import Modality
 from refold.reading import Fact, Hit, Standing
 
 if TYPE_CHECKING:
     from refold.state.search import Found
 
 SHORT_ID = 8  # hex digits of a fact id that a person types
-WRITTEN = {Precision.YEAR: 4, Precision.MONTH: 7, Precision.DAY: 10, None: 10}  # how much of an ISO date a precision keeps
 
 
 def fact_data(fact: Fact) -> dict[str, object]:
@@ -97,16 +96,12 @@ def value(fact: Fact) -> str:
     marks = [fact.act.name.lower()] if fact.act else []
     marks += [fact.modality.name.lower()] if fact.modality is not Modality.ASSERTED else []
     marks += ["contested"] if fact.contested and fact.standing is Standing.HOLDS else []
-    return fact.value + (f" ({', '.join(marks)})" if marks else "")
+    return " ".join(part for part in (fact.value, f"({', '.join(marks)})" if marks else "") if part)
 
 
 def since(fact: Fact) -> str:
-    """Return the time that a fact claims for itself: `since 2023`, `until 2024-06-01`."""
-    length = WRITTEN[fact.valid_precision]
-    start, end = (when is not None and times.day(when)[:length] for when in (fact.valid_from, fact.valid_to))
-    if start and end:
-        return f"{start} to {end}"
-    return f"since {start}" if start else f"until {end}" if end else ""
+    """Return the time that a fact claims for itself."""
+    return times.span(fact.valid_from, fact.valid_to, fact.valid_precision)
 
 
 def hit_table(hits: Sequence[Hit]) -> list[str]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from refold import times
 from refold.errors import Usage
-from refold.model import Event, Precision, View
+from refold.model import Event, View
 from refold.reading import Fact, Hit
 from refold.state.facts import facts
 from refold.state.generation import State
@@ -109,23 +109,12 @@ def _fitting(lines: Sequence[str], budget: int) -> tuple[dict[int, str], int]:
 
 def _fact_line(fact: Fact) -> str:
     qualifier = f" ({one_line(fact.qualifier)})" if fact.qualifier else ""
-    span = "".join(_span(fact))
+    span = times.span(fact.valid_from, fact.valid_to, fact.valid_precision)
+    when = f", {span}" if span else ""
     mark = ", disputed" if fact.contested else ""
     return (
-        f"{one_line(fact.entity)} {fact.relation.replace('_', ' ')}{qualifier}: {one_line(fact.value)}{span}{mark} [{cited(fact.source)}]"
+        f"{one_line(fact.entity)} {fact.relation.replace('_', ' ')}{qualifier}: {one_line(fact.value)}{when}{mark} [{cited(fact.source)}]"
     )
-
-
-def _span(fact: Fact) -> Iterator[str]:
-    if fact.valid_from is not None:
-        yield f", since {_date(fact.valid_from, fact.valid_precision)}"
-    if fact.valid_to is not None:
-        yield f", until {_date(fact.valid_to, fact.valid_precision)}"
-
-
-def _date(moment: int, precision: Precision | None) -> str:
-    day = times.day(moment)
-    return day[:4] if precision is Precision.YEAR else day[:7] if precision is Precision.MONTH else day
 
 
 def _event_line(hit: Hit, query: str) -> str:
