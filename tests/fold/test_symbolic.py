@@ -226,6 +226,7 @@ NOT_STATED = {
         "I like it.",
         "I love how quiet it is.",
         "I have a question.",
+        "i live in love",
         "I live in fear.",
         "I work from home.",
         "I'm going to bed.",
@@ -471,10 +472,10 @@ def test_reading_time_grows_with_the_text_and_not_faster(piece, elapsed):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("piece", PIECES, ids=repr)
-def test_a_megabyte_of_anything_is_read_in_seconds(piece, elapsed):
-    with elapsed(seconds_max=40):
-        extract(event(piece * (1_000_000 // len(piece)), role=Role.DOCUMENT), shipped())
+@pytest.mark.parametrize("piece", ["I live in Munich and ", "'a ", 'Ruth said "I live in Munich". ', "key: value\n"], ids=repr)
+def test_a_very_long_text_is_read_in_seconds(piece, elapsed):
+    with elapsed(seconds_max=20):
+        extract(event(piece * (300_000 // len(piece)), role=Role.DOCUMENT), shipped())
 
 
 def test_modality_of_a_plan_is_planned_even_where_it_is_stated_plainly():

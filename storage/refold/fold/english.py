@@ -246,7 +246,6 @@ TAIL = _words("""
     immediately eventually someday sometime today tonight
 """)  # what may trail behind a verb phrase and is no part of it
 EVER_SINCE = _words("since for always life")  # what makes "I have lived in" a statement about now
-ANY_MORE = _phrases("any more|anymore|any longer|at all|yet")
 
 
 def by_first(phrases: list[tuple[str, ...]]) -> dict[str, list[tuple[str, ...]]]:

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Protocol
 
 from refold.model import Act, Modality, normalise, part_key
@@ -72,15 +71,12 @@ class Stance:
     beaten_by: Claim | None
 
 
-_part_key, _normal = (lru_cache(1 << 12)(form) for form in (part_key, normalise))  # few distinct texts, many times each
-
-
 def order(claim: Claim) -> tuple[int, str, str, int, tuple[int, int], str, int, int, bytes]:
     """Return the key of the merge order. Modality and id only part what is otherwise the same act of the same words."""
     return (
         claim.said_at,
         claim.source,
-        _part_key(claim.part),
+        part_key(claim.part),
         claim.seq,
         claim.span,
         claim.extractor,
@@ -97,7 +93,7 @@ def itself(mention: int) -> int:
 
 def value_of(claim: Claim, component_of: ComponentOf = itself) -> Value:
     """Return the value in the form under which values are compared; "" where the act names none."""
-    return component_of(claim.value_mention) if claim.value_mention else _normal(claim.value)
+    return component_of(claim.value_mention) if claim.value_mention else normalise(claim.value)
 
 
 def is_single(policy: Policy) -> bool:
@@ -112,7 +108,7 @@ def decide(claims: Iterable[Claim], policy_of: PolicyOf, component_of: Component
     """
     relations: dict[str, dict[str, list[Claim]]] = {}
     for claim in sorted(claims, key=order):
-        relations.setdefault(claim.relation, {}).setdefault(_normal(claim.qualifier), []).append(claim)
+        relations.setdefault(claim.relation, {}).setdefault(normalise(claim.qualifier), []).append(claim)
     return [
         decided for relation, groups in sorted(relations.items()) for decided in _decide_relation(groups, policy_of(relation), component_of)
     ]
@@ -263,7 +259,7 @@ def stances(decided: Iterable[Decided], policy_of: PolicyOf, component_of: Compo
             continue
         happened = claim.validity.start if policy_of(claim.relation).kind == "event" else None
         beater = one.beaten_by.fact_id if one.beaten_by else b""
-        key = (claim.relation, _normal(claim.qualifier), value_of(claim, component_of), one.standing, beater, happened)
+        key = (claim.relation, normalise(claim.qualifier), value_of(claim, component_of), one.standing, beater, happened)
         gathered.setdefault(key, []).append(one)
     return sorted(map(_stance, gathered.values()), key=lambda stance: order(stance.shown))
 

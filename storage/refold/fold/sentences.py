@@ -98,11 +98,12 @@ def sentences(text: str) -> Iterator[Sentence]:
     inside, speeches = plain, []
     if '"' in plain or "'" in plain:
         plain, speeches = _without_speech(inside)
-    yield from _split(text, plain, 0, len(plain), caseless, None)
+    yield from _split(text, plain, _lowered(plain), (0, len(plain)), caseless, None)
+    lowered = _lowered(inside) if speeches else ""
     for first, end in speeches:
         voice = _speaker(plain, first, end)
         if voice:
-            yield from _split(text, inside, first, end, caseless, voice)
+            yield from _split(text, inside, lowered, (first, end), caseless, voice)
 
 
 def _blank(match: re.Match[str]) -> str:
@@ -155,15 +156,18 @@ def _speaker(plain: str, first: int, end: int) -> Span | None:
     return None
 
 
-def _split(text: str, plain: str, first: int, end: int, caseless: bool, voice: Span | None) -> Iterator[Sentence]:
+def _lowered(plain: str) -> str:
+    """Return a text in small letters, as long as it was: a letter whose small form is longer would shift every place behind it."""
     lowered = plain.lower()
-    if len(lowered) != len(plain):  # a letter whose lower case is longer would shift every place behind it
-        lowered = "".join(low if len(low := char.lower()) == 1 else char for char in plain)
+    return lowered if len(lowered) == len(plain) else "".join(low if len(low := char.lower()) == 1 else char for char in plain)
+
+
+def _split(text: str, plain: str, lowered: str, bounds: Span, caseless: bool, voice: Span | None) -> Iterator[Sentence]:
     words: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
     is_overlong = False
-    for match in _TOKEN.finditer(plain, first, end):
+    for match in _TOKEN.finditer(plain, *bounds):
         at, stop = match.span()
         word = lowered[at:stop]
         mark = ""

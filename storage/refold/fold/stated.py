@@ -72,7 +72,7 @@ def _led_by(context: Context, opening: Opening, at: int, speaker: tuple[Span | N
     scene = context.scene
     index = scene.grammar.clauses.get(scene.word(at), NONE)
     for pattern in _going_on(index, scene, at + 1):
-        if pattern.relation in done or (denied and pattern.act is not Act.SAY) or (pattern.is_note and not context.is_note):
+        if pattern.relation in done or (denied and pattern.act is not Act.SAY):
             continue
         binding = match(pattern.rest, scene, at + (1 if pattern.verb else 0))
         if binding:
