@@ -16,7 +16,7 @@ from refold.log.tail import Index, Known
 from refold.model import AliasKind, Draft, EntryKind, Event, EventId, Role, Source, SubjectId, normalise
 from refold.store import Store
 
-__all__ = ["Added", "Index", "add", "check", "move_in", "rehearse", "subject_add", "subjects"]
+__all__ = ["Added", "Index", "Rehearsal", "add", "check", "move_in", "rehearse", "subject_add", "subjects"]
 
 TEXT_BYTES_MAX = 16 << 20
 ALIAS_CHARACTERS_MAX = 1_000
@@ -33,6 +33,15 @@ class Added:
     seq: int
     new: bool
     differs: bool = False  # it is there, but for another audience or without a person named now: it stays as it is
+
+
+@dataclass(frozen=True, slots=True)
+class Rehearsal:
+    """What an import would do."""
+
+    events: int  # new ones
+    people: int  # who become known with them
+    differing: int  # that are there already, but for another audience or about fewer people: they stay so
 
 
 def add(
@@ -68,12 +77,13 @@ def move_in(
 
 def rehearse(
     store: Store, drafts: Sequence[Draft], *, ingest: bytes, index: Index | None = None, recorded_at: int, random: Random
-) -> tuple[int, int]:
-    """Return how many events and people an import would add now, and add nothing. Raises as `add` does."""
+) -> Rehearsal:
+    """Return what an import would add now, and add nothing. Raises as `add` does."""
     lines = [_line(draft, recorded_at=recorded_at) for draft in drafts]
-    planned = _Batch(store, lines, index=index, ingest=ingest, recorded_at=recorded_at, random=random).plan(*store.log.refresh())
+    batch = _Batch(store, lines, index=index, ingest=ingest, recorded_at=recorded_at, random=random)
+    planned = batch.plan(*store.log.refresh())
     events = sum(one.kind is EntryKind.EVENT for one in planned)
-    return events, len(planned) - events
+    return Rehearsal(events, len(planned) - events, batch.differing)
 
 
 def check(draft: Draft, *, recorded_at: int) -> None:
@@ -193,6 +203,12 @@ class _Batch:
         self._rows = {at: row for row, at in enumerate(fresh, len(minted))}
         self._declared = (keyring, minted)
         return [*minted.values(), *[self._event(at, ids) for at in fresh]]
+
+    @property
+    def differing(self) -> int:
+        """Return how many of the drafts are there already, but otherwise."""
+        repeated = (_differs(self._lines[at], self._lines[earlier]) for at, earlier in self._same.items())
+        return sum(one.differs for one in self._there.values()) + sum(repeated)
 
     def added(self, done: Appended | None) -> list[Added]:
         """Return what became of the drafts, after telling the tail what the commit holds."""

@@ -128,3 +128,13 @@ def test_a_move_that_is_not_wanted_is_dropped(shell: Shell, tmp_path: Path):
     _, move_id = prepare(shell, tmp_path, "mem0")
     assert shell.json("migrate", "drop", move_id[:8]).data == {"move_id": move_id, "dropped": True}
     assert shell("migrate", "list").out == "no move is prepared\n"
+
+
+def test_what_is_there_already_for_others_is_a_warning(shell: Shell, tmp_path: Path):
+    for audience in ([], ["family"]):
+        _, move_id = prepare(shell, tmp_path, "mcp")
+        answers = {"default": ANSWERS["default"] | {"audience": audience}}
+        shell("migrate", "canonicalize", move_id, "--decide", decided(tmp_path, answers))
+        preview, done = shell.json("migrate", "finalize", move_id), shell.json("migrate", "finalize", move_id, "--confirm", move_id)
+        for printed in (preview, done):
+            assert [each["code"] for each in printed.envelope["findings"]] == ["RF-IMPORT-002"] * bool(audience)

@@ -81,12 +81,22 @@ def test_what_is_there_already_is_not_added_again(store: Store, tmp_path: Path):
     there = said(store)
     again = ready(store, tmp_path, "mem0", "letta")
     preview = finalize.preview(store, again.id, now=now)
-    assert (preview.added, preview.subjects) == (0, 0)
+    assert (preview.rehearsal.events, preview.rehearsal.people) == (0, 0)
     done = moved(store, again)
     assert (done.added, done.already) == (0, len(there))
     assert said(store) == there
     more = ready(store, tmp_path, "mem0", "graphiti")
     assert moved(store, more).added == 7
+
+
+def test_what_is_there_already_for_others_is_told_and_stays(store: Store, tmp_path: Path):
+    moved(store, ready(store, tmp_path, "mcp"))
+    again = prepared(store, tmp_path, "mcp")
+    canonicalized(store, again, {"default": ANSWERS["default"] | {"audience": ["family"]}})
+    assert finalize.preview(store, again.id, now=now).rehearsal.differing == 6
+    done = moved(store, again)
+    assert (done.added, done.already, done.differing) == (0, 6, 6)
+    assert {event.audience for event in heard(store)} == {()}
 
 
 def test_a_preview_says_what_the_move_then_does(store: Store, tmp_path: Path):
@@ -95,8 +105,8 @@ def test_a_preview_says_what_the_move_then_does(store: Store, tmp_path: Path):
     preview = finalize.preview(store, move.id[:10], now=now)
     assert (preview.is_stale, preview.drifted, preview.outcome.open) == (False, (), ())
     people = len(ingest.subjects(store))
-    assert preview.added == moved(store, move).added == 12
-    assert len(ingest.subjects(store)) - people == preview.subjects > 3
+    assert preview.rehearsal.events == moved(store, move).added == 12
+    assert len(ingest.subjects(store)) - people == preview.rehearsal.people > 3
 
 
 @pytest.mark.parametrize("wrong", ["", "00000", "zzzzzz", "{id}0", "{short}"])

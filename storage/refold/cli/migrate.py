@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from refold import disclaimers
 from refold.cli.command import FORMAT_VERSION, Command
-from refold.cli.envelope import Outcome
+from refold.cli.envelope import Finding, Outcome
 from refold.cli.visible import plural, table, visible
 from refold.errors import NotAllowed, Usage
 
@@ -154,7 +154,15 @@ def _finalize(given: Namespace) -> Outcome:
     else:
         already = f", {done.already:,} were there already" if done.already else ""
         lines = [f"moved in: {plural(done.added, 'event')}{already}; what was captured is removed from the vault", "", "next: refold fold"]
-    return Outcome(data, lines, disclaimers=(disclaimers.TRANSACTION,), format_version=FORMAT_VERSION)
+    return Outcome(data, lines, _conflicts(done.differing), (disclaimers.TRANSACTION,), FORMAT_VERSION)
+
+
+def _conflicts(differing: int) -> list[Finding]:
+    """Return a warning where what is there already would have been for others, or about more people."""
+    if not differing:
+        return []
+    conflict = f"{plural(differing, 'event')} of these were there already, for another audience or fewer people: they stay so"
+    return [Finding("RF-IMPORT-002", "warning", conflict, remediation="refold help import")]
 
 
 def _previewed(store: Store, move_id: str) -> Outcome:
@@ -163,16 +171,16 @@ def _previewed(store: Store, move_id: str) -> Outcome:
     from refold.migrate import finalize
 
     seen = finalize.preview(store, move_id, now=clock)
-    drafts = seen.outcome.drafts
+    drafts, added, people = seen.outcome.drafts, seen.rehearsal.events, seen.rehearsal.people
     by_role = Counter(draft.role.value for draft in drafts)
     said = [draft.said_at for draft in drafts if draft.said_at is not None]
     data = {
         "move_id": seen.move.id,
         "done": False,
         **_counts(seen.outcome),
-        "added": seen.added,
-        "already": len(drafts) - seen.added,
-        "people": seen.subjects,
+        "added": added,
+        "already": len(drafts) - added,
+        "people": people,
         "roles": dict(sorted(by_role.items())),
         "users": len({draft.scope.user for draft in drafts if draft.scope.user is not None}),
         "said_from": times.iso(min(said)) if said else None,
@@ -180,11 +188,12 @@ def _previewed(store: Store, move_id: str) -> Outcome:
         "stale": seen.is_stale,
         "drifted": [str(path) for path in seen.drifted],
     }
-    already = f", {len(drafts) - seen.added:,} are there already" if len(drafts) > seen.added else ""
-    lines = [f"would add {plural(seen.added, 'event')}{already}, and {plural(seen.subjects, 'person', 'people')} not known yet"]
+    already = f", {len(drafts) - added:,} are there already" if len(drafts) > added else ""
+    lines = [f"would add {plural(added, 'event')}{already}, and {plural(people, 'person', 'people')} not known yet"]
     lines += [f"  said by {role}s: {count:,}" for role, count in sorted(by_role.items())]
     lines += [f"  said from {times.day(min(said))} to {times.day(max(said))}"] if said else []
-    return Outcome(data, [*lines, "", *_next(seen)], disclaimers=(disclaimers.TRANSACTION,), format_version=FORMAT_VERSION)
+    lines += ["", *_next(seen)]
+    return Outcome(data, lines, _conflicts(seen.rehearsal.differing), (disclaimers.TRANSACTION,), FORMAT_VERSION)
 
 
 def _next(seen: Preview) -> list[str]:

@@ -38,8 +38,7 @@ class Preview:
 
     move: Move
     outcome: Outcome
-    added: int  # events that are new
-    subjects: int  # people who become known with them
+    rehearsal: ingest.Rehearsal
     is_stale: bool  # what was canonicalized is not what would be made of the sources now
     drifted: tuple[Path, ...]  # sources that have changed since they were captured
 
@@ -51,14 +50,15 @@ class Moved:
     id: str
     added: int | None
     already: int | None
+    differing: int = 0  # of those that were there already
 
 
 def preview(store: Store, move_id: str, *, now: Callable[[], int], random: Callable[[int], bytes] = os.urandom) -> Preview:
     """Return what a move would add, changing nothing. Raises Usage, SubjectErased where somebody in it was erased."""
     move = capture.find(store, move_id)
     outcome, is_kept = capture.rebuild(store, move)
-    added, subjects = _rehearse(store, move, outcome.drafts, now=now, random=random)
-    return Preview(move, outcome, added, subjects, not is_kept, tuple(capture.drifted(move)))
+    rehearsal = _rehearse(store, move, outcome.drafts, now=now, random=random)
+    return Preview(move, outcome, rehearsal, not is_kept, tuple(capture.drifted(move)))
 
 
 def finalize(
@@ -83,13 +83,13 @@ def finalize(
         move = capture.find(store, move_id)
         _check_confirmed(move.id, confirm)
         drafts = _checked(store, move)
-        added, _ = _rehearse(store, move, drafts, now=now, random=random)
+        rehearsal = _rehearse(store, move, drafts, now=now, random=random)
         recorded_at = now()
         box = Box.of(store.keyring, move.id)
         data = [_data(box, move, group, recorded_at) for group in _groups(drafts, batch)]
         commits = [LogCommit(txn=random(16).hex(), intent=INTENT, data=each) for each in data]
         turn.commit(MOVING, [*commits, *capture.removals(store.places, move.id)], store=store)
-    return Moved(move.id, added, len(drafts) - added)
+    return Moved(move.id, rehearsal.events, len(drafts) - rehearsal.events, rehearsal.differing)
 
 
 def run(store: Store, txn: str, data: bytes) -> None:
@@ -128,7 +128,7 @@ def _checked(store: Store, move: Move) -> Sequence[Draft]:
 
 def _rehearse(
     store: Store, move: Move, drafts: Sequence[Draft], *, now: Callable[[], int], random: Callable[[int], bytes]
-) -> tuple[int, int]:
+) -> ingest.Rehearsal:
     with _index(store) as index:
         return ingest.rehearse(store, drafts, ingest=bytes.fromhex(move.id), index=index, recorded_at=now(), random=random)
 
