@@ -50,7 +50,7 @@ class Store:
         return self.log.keyring
 
     def close(self) -> None:
-        """Drop the signing key and the parts that were kept."""
+        """Drop all keys and everything that was kept. Whatever needs a key from now on raises Usage."""
         self.log.close()
 
     def __enter__(self) -> Store:

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 
 from refold.errors import KeyMissing
+from refold.keys import keyring as keyrings
 from refold.keys.keyring import Keyring, Secrets, fact_key
 from refold.model import EventId, SubjectId
 
@@ -149,3 +150,12 @@ def test_a_crowd_has_the_same_key_every_time_and_is_not_kept_in_memory(secrets: 
     assert crowd not in keyring._living
     keyring.event_key(1, IDS[0], (ADA,))
     assert (ADA,) in keyring._living
+
+
+def test_the_secrets_that_are_kept_have_a_bound(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(keyrings, "KEPT_MAX", 8)
+    keyring = Keyring(Secrets.fresh(random=Random(1).randbytes))
+    keys = [keyring.event_key(1, bytes([at]) * 16, (bytes([at]) * 16,)) for at in range(40)]
+    assert len(keyring._nodes) <= 8
+    assert len(keyring._living) <= 8
+    assert keys == [keyring.event_key(1, bytes([at]) * 16, (bytes([at]) * 16,)) for at in range(40)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow as pa
@@ -101,13 +102,47 @@ def test_a_part_larger_than_the_cache_is_still_read(many: Store):
     assert [reader.event(seq).text for seq in (1, 5, 1)] == ["0-0", "1-1", "0-0"]
 
 
-def test_closing_drops_what_was_cached(many: Store):
+def test_closing_drops_keys_and_everything_that_was_kept(many: Store):
     many.log.event(1)
-    many.log.close()
-    for path in (many.places.store / "log" / "parts").iterdir():
-        path.unlink()
-    with pytest.raises(Exception, match="missing"):
-        many.log.event(1)
+    many.log.tail.follow(many.log.head, many.keyring, None)
+    keyring, reader, tail = many.keyring, many.log._reader, many.log.tail
+    assert keyring._nodes
+    assert keyring._living
+    assert reader.cache.bytes
+    assert tail._subjects
+    many.close()
+    many.close()
+    assert not any((keyring._nodes, keyring._living, keyring._carried, tail._subjects, tail._seen, tail._living))
+    assert (reader.cache.bytes, many.log._keyring, many.log._signer) == (0, None, None)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda store: say(store, "too late"),
+        lambda store: store.log.refresh(),
+        lambda store: store.log.recheck_keys(),
+        lambda store: store.log.event(1),
+        lambda store: [*store.log.events()],
+        lambda store: store.log.signer(),
+        lambda store: store.keyring,
+    ],
+)
+def test_what_is_closed_answers_no_more(many: Store, use: Callable[[Store], object]):
+    many.close()
+    with pytest.raises(Usage, match="this memory is closed"):
+        use(many)
+
+
+def test_the_intermediate_secrets_of_an_epoch_go_with_it(many: Store):
+    heard(many)
+    before = many.keyring
+    assert before._living
+    pass_a_fence(many)
+    many.log.refresh()
+    assert many.keyring is not before
+    assert not before._living
+    assert not before._nodes
 
 
 def test_reading_goes_on_while_others_write(many: Store):

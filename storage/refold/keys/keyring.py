@@ -65,6 +65,7 @@ def node(epoch: int, path: bytes) -> bytes:
 NODE_BYTES = 7
 ID_BYTES = 16
 KEPT_BYTES_MAX = 1_024
+KEPT_MAX = 131_072  # intermediate secrets of one kind: all nodes of two epochs, or the people of as many events
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +111,11 @@ class Keyring:
         batch = self._nodes[epoch, event_id[:2]]
         share = self._explicit_share(event_id) if batch is None else mac(batch, event_id)
         return mac(share, CELL_KEYS[suite] + event_id + secrets)
+
+    def forget(self) -> None:
+        """Let go of the intermediate secrets that are kept. The keyring goes on working."""
+        for kept in (self._nodes, self._living, self._carried):
+            kept.clear()
 
     def has_explicit(self, subject: bytes) -> bool:
         """Whether the subject's own secret was carried over from an earlier epoch."""
@@ -181,13 +187,15 @@ class Keyring:
 
 
 class _Derived(dict):
-    """Secrets that are derived when they are first asked for, and kept unless they are those of a crowd."""
+    """Secrets that are derived when they are first asked for, and kept, up to a bound, unless they are those of a crowd."""
 
     def __init__(self, derive: Callable[[Any], bytes | None]) -> None:
         self._derive = derive
 
     def __missing__(self, key: Any) -> bytes | None:
         value = self._derive(key)
+        if len(self) >= KEPT_MAX:
+            self.clear()
         if value is None or len(value) <= KEPT_BYTES_MAX:
             self[key] = value
         return value

@@ -36,7 +36,7 @@ class Log:
         self._signer: crypto.Signer | None = None
         self._probed = False
         self._head = newest(place)
-        self._keyring = self._live_keyring(self._head)
+        self._keyring: Keyring | None = self._live_keyring(self._head)
         self._reader = Reader(self)
         self.tail = Tail(self)
 
@@ -46,22 +46,22 @@ class Log:
 
     @property
     def keyring(self) -> Keyring:
-        return self._keyring
+        return self._check_open()
 
     def refresh(self) -> tuple[Head, Keyring]:
         """Read the commits that came since, and the keyring if a new epoch came with them."""
         with self._mutex:
+            keyring = self.keyring
             self._head = forward(self.place, self._head)
-            if self._keyring.epoch < self._head.epoch:
-                self._keyring = self._live_keyring(self._head)
-            return self._head, self._keyring
+            if keyring.epoch < self._head.epoch:
+                keyring = self._change_keys(keyring)
+            return self._head, keyring
 
     def recheck_keys(self) -> Keyring:
         """Read the keyring anew if the vault holds a newer sealed epoch: the old one is dropped from memory."""
         with self._mutex:
-            if self.vault.live_epoch() != self._keyring.epoch:
-                self._keyring = self._live_keyring(self._head)
-            return self._keyring
+            keyring = self.keyring
+            return self._change_keys(keyring) if self.vault.live_epoch() != keyring.epoch else keyring
 
     def append(
         self, plan: Callable[[Head, Keyring], Sequence[Sealable]], *, now: Clock, random: Random, txn: str | None = None
@@ -144,13 +144,14 @@ class Log:
 
     def fact_key(self, event: Event) -> bytes:
         """Return what an event lends to the ids of facts that rest on it. Raises KeyMissing."""
-        return fact_key(self._keyring.event_key(event.epoch, event.event_id, event.subjects))
+        return fact_key(self.keyring.event_key(event.epoch, event.event_id, event.subjects))
 
     def signer(self) -> crypto.Signer:
         """Return the signing key, read once. Raises KeyMissing."""
-        if self._signer is None:
-            self._signer = self.vault.signer()
-        return self._signer
+        with self._mutex:
+            self._check_open()
+            signer = self._signer = self._signer or self.vault.signer()
+            return signer
 
     def advance(self, head: Head) -> None:
         """Take over the head that a commit of ours made, unless a newer one was read already."""
@@ -168,9 +169,13 @@ class Log:
             self._probed = True
 
     def close(self) -> None:
-        """Drop the signing key and the parts that were kept."""
+        """Drop all keys, what the tail knows and the parts that were kept. Whatever needs a key from now on raises Usage."""
+        with self._mutex:
+            if self._keyring is not None:
+                self._keyring.forget()
+            self._keyring = self._signer = None
+        self.tail.forget()
         self._reader.cache.clear()
-        self._signer = None
 
     def _control(
         self,
@@ -186,6 +191,17 @@ class Log:
         done = append.run(self, propose, now=now, random=random, txn=txn)
         assert done is not None  # a control entry is always proposed
         return done
+
+    def _check_open(self) -> Keyring:
+        keyring = self._keyring
+        if keyring is None:
+            raise Usage("this memory is closed", hint="open it again")
+        return keyring
+
+    def _change_keys(self, old: Keyring) -> Keyring:
+        keyring = self._keyring = self._live_keyring(self._head)
+        old.forget()
+        return keyring
 
     def _live_keyring(self, head: Head) -> Keyring:
         keyring = self.vault.live_keyring()

@@ -46,7 +46,7 @@ class Tail:
     def __init__(self, log: Log) -> None:
         self._log = log
         self._mutex = threading.Lock()
-        self._restart(log.keyring, 0)
+        self._restart(log.keyring.epoch, 0)
 
     def follow(self, head: Head, keyring: Keyring, index: Index | None) -> Known:
         """Read up to the head and return what index and tail know together."""
@@ -55,7 +55,7 @@ class Tail:
         with self._mutex:
             start = index.size if index is not None else 0
             if keyring.epoch != self._epoch or not self._joins(start):
-                self._restart(keyring, start)
+                self._restart(keyring.epoch, start)
             if self._end < head.size:
                 self._scan(head, keyring)
             return Known(index, self._subjects, self._seen, self._living)
@@ -78,8 +78,13 @@ class Tail:
         """
         return self._start <= start <= min(self._end, self._start + SHARED_MAX)
 
-    def _restart(self, keyring: Keyring, start: int) -> None:
-        self._epoch = keyring.epoch
+    def forget(self) -> None:
+        """Let go of everything that was read."""
+        with self._mutex:
+            self._restart(0, 0)
+
+    def _restart(self, epoch: int, start: int) -> None:
+        self._epoch = epoch
         self._start = self._end = start
         self._subjects: dict[bytes, SubjectId] = {}
         self._seen: dict[bytes, int] = {}
