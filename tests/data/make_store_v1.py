@@ -105,6 +105,7 @@ def main() -> None:
     (FOLDER / "store/.gitignore").unlink()  # it would keep the store out of the repository
     with opened(FOLDER, principal="operator") as memory:
         said = json.dumps(answers(memory), indent=1, ensure_ascii=False)
+    (FOLDER / ".gitattributes").write_text("* -text\n", encoding="utf-8")  # bytes are kept as they are
     (FOLDER / "answers.json").write_text(said + "\n", encoding="utf-8")
     for path in (*FOLDER.rglob("*.lock"), FOLDER / "store/log/turn"):
         path.unlink()

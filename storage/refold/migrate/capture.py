@@ -36,6 +36,7 @@ SOURCE_BYTES_MAX = 512 << 20
 SOURCES_MAX = 1_000
 DIGEST = crypto.label("refold.move/source/v1")
 ID_BYTES = 16
+WAIT_SECONDS_MAX = 60.0  # for whoever else changes the store
 _OURS = re.compile(rf"{MOVE}|{RECORDS}|source\.[0-9]+|\.tmp-[0-9a-f]{{16}}")
 _ID = re.compile(r"[0-9a-f]{32}")
 
@@ -84,7 +85,7 @@ def prepare(store: Store, paths: Sequence[Path], *, now: Callable[[], int], rand
     contents = {_source(at): raw for at, raw in enumerate(raws)} | {MOVE: _encode(move)}
     where = folder(store.places)
     files.make_folder(where)
-    with journal.mutating(store.places, random=random):
+    with journal.mutating(store.places, wait_seconds=WAIT_SECONDS_MAX, random=random):
         _sweep(where)
         unnamed = where / f"{files.TEMPORARY}{move_id}"
         files.add_folder(unnamed, mode=files.FOLDER_MODE)
@@ -119,7 +120,7 @@ def canonicalize(store: Store, move: Move, decisions: Decisions) -> Outcome:
     """Turn what was captured into drafts, and keep them with the answers. Raises Usage, Corrupt, Blocked."""
     outcome = _draft(store, move, decisions)
     path = folder(store.places) / move.id / RECORDS
-    with journal.mutating(store.places):  # what a move takes away must not change while it does
+    with journal.mutating(store.places, wait_seconds=WAIT_SECONDS_MAX):  # what a move takes away must not change while it does
         files.replace(path, Box.of(store.keyring, move.id).seal(RECORDS, outcome.encode(decisions)))
     return outcome
 
@@ -157,7 +158,7 @@ def removals(places: Places, move_id: str) -> list[Step]:
 
 def drop(places: Places, move_id: str, *, random: Callable[[int], bytes] = os.urandom) -> None:
     """Take away what was captured for a move, which then never happened. Raises Usage, Blocked, Drifted."""
-    with journal.mutating(places, random=random) as turn:
+    with journal.mutating(places, wait_seconds=WAIT_SECONDS_MAX, random=random) as turn:
         turn.commit(DROP, removals(places, name_of(places, move_id)))
 
 

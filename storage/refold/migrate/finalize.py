@@ -79,7 +79,7 @@ def finalize(
         _check_confirmed(known, confirm)
         journal.recover(store.places, entry_id, Direction.COMPLETE, open_store=lambda: open_store(store.places))
         return Moved(known, None, None)
-    with journal.mutating(store.places, random=random) as turn:
+    with journal.mutating(store.places, wait_seconds=capture.WAIT_SECONDS_MAX, random=random) as turn:
         move = capture.find(store, move_id)
         _check_confirmed(move.id, confirm)
         drafts = _checked(store, move)
