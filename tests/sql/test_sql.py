@@ -12,9 +12,10 @@ import pytest
 
 from refold.errors import Corrupt, Usage
 from refold.state import views
+from refold.state.generation import State
 from refold.state.sql import sql
 from refold.state.tables import TABLES
-from refold.store import Store, create, places
+from refold.store import Store, create, open_store, places
 from tests.conftest import now
 from tests.facts.world import World, day, say
 
@@ -180,13 +181,12 @@ def test_an_error_names_the_line(world: World):
 
 
 def test_damage_met_on_the_way_is_not_called_a_bad_statement(store: Store):
-    world = filled(store)
-    for part in (world.store.places.store / "log" / "parts").iterdir():
+    filled(store)
+    for part in (store.places.store / "log" / "parts").iterdir():
         part.chmod(0o600)
         part.write_bytes(part.read_bytes()[:-1] + b"?")
-    world.store.log.close()
-    with pytest.raises(Corrupt):
-        sql(world.state, world.store.log, "SELECT text(seq) FROM events")
+    with open_store(store.places, random=os.urandom) as again, pytest.raises(Corrupt):
+        sql(State.open(again), again.log, "SELECT text(seq) FROM events")
 
 
 def test_only_the_tables_that_are_named_are_read(world: World):
