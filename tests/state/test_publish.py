@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from refold import files
-from refold.errors import Corrupt
+from refold import files, journal
+from refold.errors import Corrupt, Locked
 from refold.state.builder import GRACE, Builder, Moved
 from refold.state.generation import Absence, State, is_current, reading
 from refold.state.manifest import CURRENT, RUNS, numbers
@@ -38,6 +38,16 @@ def test_publishing_costs_what_is_new(store):
     assert published.merged_rows == 0
     assert before < runs_of(store)
     assert published.rows < base.counts["events"]
+
+
+def test_a_publish_does_not_wait_for_ever_for_who_changes_the_store(store, monkeypatch):
+    monkeypatch.setattr("refold.state.builder.PUBLISH_WAIT_SECONDS_MAX", 0.05)
+    chat(store, 2)
+    with files.lock(store.places.vault / journal.LOCK), pytest.raises(Locked) as caught:
+        fold(store)
+    assert caught.value.hint == "refold recover"
+    assert runs_of(store) == set()
+    assert fold(store).events == 2
 
 
 def test_small_segments_are_merged_and_reported(store):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Protocol
 import pyarrow as pa
 
 from refold import files, journal
-from refold.errors import Corrupt, Drifted
+from refold.errors import Corrupt, Drifted, Locked
 from refold.keys.subjects import alias_tag, seen_tags
 from refold.log.events import SubjectEntry
 from refold.model import Event
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from refold.store import Store
 
 FLUSH_EVENTS = 1 << 16
+PUBLISH_WAIT_SECONDS_MAX = 60.0  # for whoever changes the store: changes take seconds, and one that hangs must not hang every fold
 GRACE = 86_400_000_000  # µs that a file which nothing refers to is left alone: its writer may still be at work
 
 
@@ -121,13 +122,15 @@ class Builder:
             start = clock()
             segments, merged_rows = self._merge([*base, *self._new])
             merge_seconds = clock() - start
-            with journal.mutating(self.store.places):
+            with journal.mutating(self.store.places, wait_seconds=PUBLISH_WAIT_SECONDS_MAX):
                 manifest = Manifest(self._point(head), *self._digests, tuple(segments))
                 self._write(manifest)
                 files.replace(self._folder / CURRENT, manifest.pointer.raw)
                 swept = sweep(self.store, manifest, before=now() - GRACE)
-        except Moved:
+        except (Moved, Locked) as error:
             remove_runs(self._folder, self._written)
+            if isinstance(error, Locked):
+                error.hint = "refold recover"  # says what is at work
             raise
         remove_runs(self._folder, self._written - manifest.runs)  # they were merged before anybody could read them
         return Published(State(self.store, manifest, current=manifest.pointer.raw), self._events, rows, merged_rows, merge_seconds, swept)
