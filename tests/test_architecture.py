@@ -6,6 +6,7 @@ Each rule is a pure function from parsed modules to faults, and each is shown to
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,9 +55,24 @@ OWNERS = {
 }
 
 # What only files.py may call: everything that makes a name or its bytes durable.
-DURABLE_OF_OS = {"fsync", "fdatasync", "link", "rename", "replace", "unlink", "remove", "rmdir", "mkdir", "makedirs", "rmtree"}
-DURABLE_OF_PATH = {"unlink", "rmdir", "mkdir", "write_bytes", "write_text", "touch", "hardlink_to", "symlink_to"}
+DURABLE_OF_OS = {
+    *("fsync", "fdatasync", "link", "symlink", "rename", "renames", "replace", "unlink", "remove", "rmdir", "mkdir", "makedirs", "rmtree"),
+    *("chmod", "truncate", "move", "copy", "copy2", "copyfile", "copytree"),
+}
+DURABLE_OF_PATH = {"unlink", "rmdir", "mkdir", "write_bytes", "write_text", "touch", "hardlink_to", "symlink_to", "rename", "chmod"}
 DURABLE_OWNERS = {"refold.files", "refold.cli.demo"}
+LOG_OWNERS = {"refold.cli.orchestrator"}  # what its children print is appended to a log, and is no part of a store
+
+# Who alone may keep something for the life of the process: nothing of what anybody said, nor a key.
+CACHE_OWNERS = {
+    "refold.keys.crypto",  # labels, public keys
+    "refold.recipes",  # the shipped configs
+    "refold.settings",  # where they lie
+    "refold.state.recipe",
+    "refold.state.score",  # tables of numbers
+    "refold.state.search",
+    "refold.state.words",  # a pattern
+}
 
 IMPURE_MODULES = {
     "os",
@@ -147,11 +163,42 @@ def durable_writes(module: Module) -> Iterator[str]:
     if module.name in DURABLE_OWNERS:
         return
     for node in ast.walk(module.tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            base = node.func.value
-            of_os = isinstance(base, ast.Name) and base.id in ("os", "shutil")
-            if node.func.attr in (DURABLE_OF_OS if of_os else DURABLE_OF_PATH):
-                yield f"{module.name}:{node.lineno} calls {node.func.attr}, which belongs to refold.files"
+        if isinstance(node, ast.Call) and (what := _durable(node)) and not (what == "open to write" and module.name in LOG_OWNERS):
+            yield f"{module.name}:{node.lineno} calls {what}, which belongs to refold.files"
+
+
+def _durable(call: ast.Call) -> str | None:
+    """Return what a call does to a disk: make, replace or take away a name, or open a file to write."""
+    function = call.func
+    name = function.attr if isinstance(function, ast.Attribute) else function.id if isinstance(function, ast.Name) else ""
+    base = function.value if isinstance(function, ast.Attribute) else None
+    of_os = isinstance(base, ast.Name) and base.id in ("os", "shutil")
+    if name == "open":
+        creates = of_os and any(flag in ast.unparse(call) for flag in ("O_CREAT", "O_TRUNC"))
+        return "open to write" if creates or any(map(_writes, _modes(call))) else None
+    if base is None or name in (DURABLE_OF_OS if of_os else DURABLE_OF_PATH):
+        return name if base is not None else None
+    # Of a text it takes two arguments, of a time named ones; of a path the target alone.
+    return name if name == "replace" and len(call.args) == 1 and not call.keywords else None
+
+
+def _modes(call: ast.Call) -> Iterator[ast.expr]:
+    """Yield what may be the mode of a call of `open`: of the built-in the second argument, of a path the first."""
+    yield from call.args[1:2] if isinstance(call.func, ast.Name) else call.args[:2]
+    yield from (keyword.value for keyword in call.keywords if keyword.arg == "mode")
+
+
+def _writes(mode: ast.expr) -> bool:
+    return isinstance(mode, ast.Constant) and isinstance(mode.value, str) and bool(re.fullmatch(r"[rbt]*[wax+][wax+rbt]*", mode.value))
+
+
+def everlasting_caches(module: Module) -> Iterator[str]:
+    if any(within(module.name, owner) for owner in CACHE_OWNERS):
+        return
+    kept = {"functools.cache", "functools.lru_cache"}
+    used = {ast.unparse(node) for node in ast.walk(module.tree) if isinstance(node, ast.Attribute)}
+    for name in kept & {*imported(module), *used}:
+        yield f"{module.name} uses {name}, which keeps what it was asked for while the process lives, also when a memory was closed"
 
 
 def impurities(module: Module) -> Iterator[str]:
@@ -185,7 +232,7 @@ def silent_handlers(module: Module) -> Iterator[str]:
             yield f"{module.name}:{node.lineno} catches everything"
 
 
-RULES = (upward_imports, foreign_owners, durable_writes, impurities, sizes, silent_handlers)
+RULES = (upward_imports, foreign_owners, durable_writes, everlasting_caches, impurities, sizes, silent_handlers)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -203,6 +250,18 @@ PLANTED = [
     (foreign_owners, "refold.keys.roots", "import fcntl\n"),
     (durable_writes, "refold.log.append", "import os\nos.link('a', 'b')\n"),
     (durable_writes, "refold.state.runs", "from pathlib import Path\nPath('a').unlink()\n"),
+    (durable_writes, "refold.state.runs", "from pathlib import Path\nPath('a').rename('b')\n"),
+    (durable_writes, "refold.state.runs", "from pathlib import Path\nPath('a').replace('b')\n"),
+    (durable_writes, "refold.state.runs", "from pathlib import Path\nPath('a').open('wb')\n"),
+    (durable_writes, "refold.state.runs", "from pathlib import Path\nPath('a').open(encoding='utf-8', mode='r+')\n"),
+    (durable_writes, "refold.state.runs", "open('a', 'w')\n"),
+    (durable_writes, "refold.state.runs", "open('a', 'xb')\n"),
+    (durable_writes, "refold.state.runs", "open('a', mode='a')\n"),
+    (durable_writes, "refold.state.runs", "import gzip\ngzip.open('a', 'wt')\n"),
+    (durable_writes, "refold.state.runs", "import os\nos.open('a', os.O_WRONLY | os.O_CREAT)\n"),
+    (durable_writes, "refold.cli.orchestrator", "from pathlib import Path\nPath('a').unlink()\n"),
+    (everlasting_caches, "refold.fold.merge", "from functools import lru_cache\nnormal = lru_cache(9)(str)\n"),
+    (everlasting_caches, "refold.state.facts", "import functools\n@functools.cache\ndef f(x):\n    return x\n"),
     (impurities, "refold.fold.symbolic", "import time\n"),
     (impurities, "refold.fold.ground", "def f():\n    return open('x').read()\n"),
     (impurities, "refold.fold.dates", "from datetime import datetime\nx = datetime.now()\n"),
@@ -220,6 +279,8 @@ def test_a_planted_fault_is_caught(rule, name, code):
 
 def test_a_clean_module_is_not_accused():
     clean = parse(
-        "refold.log.read", "from refold.files import read\nfrom refold.model import Event\n\n\ndef f():\n    return read('a'), Event\n"
+        "refold.log.read",
+        "from refold.files import read\nfrom refold.model import Event\n\n\ndef f():\n"
+        "    return read('a'), Event, open('a'), open('a', 'rb'), Event.open('r'), 'a'.replace('a', 'b'), now.replace(tzinfo=None)\n",
     )
     assert [fault for rule in RULES for fault in rule(clean)] == []

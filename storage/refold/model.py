@@ -223,6 +223,8 @@ def part_key(part: str) -> str:
     Each digit run is replaced by its length (three digits) and itself without leading zeros:
     `p9` < `p10`, `3.2` < `12`.
     """
+    if part.isascii() and (part.isdigit() or not part):  # most are plain numbers, and every comparison asks anew
+        return _sortable(part) if part else part
     return re.sub(r"[0-9]+", lambda run: _sortable(run.group()), part)
 
 
