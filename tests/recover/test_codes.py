@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -178,6 +179,11 @@ def test_a_remediation_is_a_command_that_exists():
             assert words[2] in TOPICS, code
         if words[0] == "refold" and words[1] in ("audit", "recover") and words[2:]:
             assert words[2] in ("--keys", "--transaction-id"), code
+
+
+def test_a_path_in_a_remediation_is_one_word_of_a_shell():
+    found = findings.Finding(findings.OPEN_TO_OTHERS, path=Path("/a b/it's; rm -r x"))
+    assert shlex.split(found.remediation) == ["chmod", "go-rwx", "/a b/it's; rm -r x"]
 
 
 def test_the_table_in_the_documentation_is_the_table():

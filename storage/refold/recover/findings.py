@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -39,7 +40,8 @@ class Finding:
     @property
     def remediation(self) -> str:
         """Return the command to run next."""
-        return self.code.remediation.replace("ID", self.transaction_id or "ID").replace("PATH", str(self.path or "PATH"))
+        path = shlex.quote(str(self.path)) if self.path else "PATH"
+        return self.code.remediation.replace("ID", self.transaction_id or "ID").replace("PATH", path)
 
 
 B, I, W, N = Severity.BLOCKER, Severity.INCOMPLETE, Severity.WARNING, Severity.NOTICE  # noqa: E741
