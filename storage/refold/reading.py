@@ -33,7 +33,7 @@ class Candidate:
 class Assertion:
     """A grounded statement: what the fold adds to the state and never edits."""
 
-    fact_id: bytes  # 16 bytes, HMAC under the fact keys of its events (DESIGN: facts)
+    fact_id: bytes  # 16 bytes, an HMAC under the fact keys of its events: it goes dark with them
     entity: Mention
     entity_text: str  # as written, or the speaker's alias
     relation: str

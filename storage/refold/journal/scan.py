@@ -39,7 +39,6 @@ class Entry:
     path: Path
     condition: Condition
     journal: Journal | None = None  # where it could be read
-    holds_appends: bool = False
     strange: tuple[str, ...] = ()  # names beside it that do not belong there
 
     @property
@@ -145,13 +144,12 @@ def _entry(places: Places, path: Path) -> Entry | None:
         names = files.names(path)
     except FileNotFoundError:
         return None
-    holds = record.HOLD in names
     strange = tuple(sorted(name for name in names if not carry.belongs(name) or _kind(path / name) is not Kind.FILE))
     try:
         condition, journal = (Condition.UNNAMED, None) if is_unnamed else _judge(places, path, names, Identity.of(seen))
     except FileNotFoundError:
         return None
-    return Entry(path.name, path, condition, journal, holds, strange)
+    return Entry(path.name, path, condition, journal, strange)
 
 
 def _judge(places: Places, path: Path, names: list[str], folder: Identity) -> tuple[Condition, Journal | None]:

@@ -20,7 +20,7 @@ from refold.errors import Corrupt, RefoldError
 from refold.fold.entities import Edge
 from refold.model import Mention, SubjectId, View
 from refold.reading import Claim
-from refold.state import claims, segments, tables
+from refold.state import claims, segments
 from refold.state.manifest import CURRENT, REBUILD, RUNS, Manifest, Pointer, file_name
 from refold.state.runs import Run
 from refold.state.tables import TABLES
@@ -219,14 +219,6 @@ class State:
             pairs = zip(rows["subject"].to_pylist(), rows["epoch"].to_pylist(), strict=True)
             self._subjects = frozenset(subject for subject, epoch in pairs if epoch == self.epoch)
         return {subject for subject in subjects if subject in self._subjects}
-
-    def events_between(self, first: int, end: int, columns: Sequence[str] | None = None) -> pa.Table:
-        """Return the rows of `events` with sequence numbers in [first, end)."""
-        return segments.between(self.runs("events"), tables.EVENTS, first, end, columns)
-
-    def raw_key(self) -> bytes:
-        """Return the state key of the epoch that this state was opened under."""
-        return self._key
 
 
 def state_folder(store: Store) -> Path:
