@@ -58,12 +58,11 @@ CONJUNCTIONS = _words("and but so because although though since as while whereas
 SHARING = _words("and but or then also , ;")  # after these a clause may share the subject of the one before
 
 ADVERBS = _words("""
-    now currently still also really just recently always actually already mostly usually often generally definitely certainly
-    basically truly
-    both even finally officially temporarily absolutely totally genuinely simply quite very rather particularly especially sometimes
-    back here again right mainly primarily permanently happily personally only ever once too nowadays meanwhile
-    full-time part-time remotely fulltime together mainly newly today long so far forever honestly secretly sort kind of
-""") - _words("of kind sort so far long")
+    now currently still also really just recently always actually already mostly usually often generally definitely certainly basically
+    truly both even finally officially temporarily absolutely totally genuinely simply quite very rather particularly especially sometimes
+    back here again right mainly primarily permanently happily personally only ever once too nowadays meanwhile full-time part-time
+    remotely fulltime together newly today forever honestly secretly
+""")
 HEDGES = _words("probably maybe possibly perhaps presumably likely")
 REPORTS = _words("apparently supposedly allegedly reportedly")
 AUXILIARIES = _words("is are was were has have had does do did will would can could may might must should 's 'd used seems")

@@ -33,7 +33,8 @@ def line_candidates(event: Event, relations: Relations) -> Iterator[Candidate]:
 def _candidate(event: Event, pattern: Pattern, relations: Relations, match: re.Match[str], heading: str | None) -> Candidate | None:
     key, value = match.group("key").rstrip(), match.group("value").rstrip()
     words = relations.grammar.words
-    barred = "NotKey" in words and key.split()[0].casefold() in words["NotKey"]
+    unless = pattern.slots[0].unless
+    barred = bool(unless) and key.split()[0].casefold() in words[unless]
     if match.end() - match.start() > LINE_MAX or len(key.split()) > KEY_WORDS_MAX or barred or not any(char.isalnum() for char in value):
         return None
     begin = match.start("value")

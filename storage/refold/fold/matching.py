@@ -32,7 +32,6 @@ class Binding:
     b: Range | None = None
     time: Range | None = None  # passed over on the way
     is_denied: bool = False  # "no car", "live not in"
-    preposition: str = ""  # the word before the value
 
 
 def match(elements: Sequence[Element], scene: Scene, at: int, *, owner_is_my: bool = False, until: str | None = None) -> Binding | None:
@@ -52,8 +51,6 @@ def match(elements: Sequence[Element], scene: Scene, at: int, *, owner_is_my: bo
                 return None
         elif not _literal(found, element, scene):
             return None
-        elif element in english.PREPOSITIONS or element == "to":
-            found.preposition = element
     if not until and found.slot is None and found.a is None and not _is_over(scene, found.end):
         return None
     return found

@@ -277,7 +277,7 @@ def _listed(slot: Slot, scene: Scene, at: int, until: str | None) -> Filled:
         begin = article(scene, at)
         found = None
         for index in range(begin, min(begin + 6, len(words))):
-            group = listed.group_at(words, index)
+            group = listed.group_at(words, index) if words[index] in listed.groups else 0
             if group or words[index] in listed:
                 found = (index, index + max(group, 1))
             elif slot.role == "q" and found:
