@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from refold import canonical, journal, times
@@ -94,8 +94,9 @@ def check(draft: Draft, *, recorded_at: int) -> None:
 def subject_add(
     store: Store, aliases: Sequence[tuple[AliasKind, str]], *, index: Index | None = None, now: Clock, random: Random
 ) -> SubjectId:
-    """Make aliases known as those of one data subject: of the one that has any of them already, else of a new one.
+    """Make aliases known as those of one person: of whoever has any of them already, else of somebody new.
 
+    Where several have them, an entry of the id that was minted first joins them: they are one person from here.
     Raises Blocked while a transaction is unfinished.
     """
     journal.require_clear(store.places)
@@ -110,10 +111,15 @@ def subject_add(
         known = store.log.tail.follow(head, keyring, index)
         tags = {alias_tag(keyring, alias): (kind, alias) for kind, alias in aliases}
         found = known.subjects_of(list(tags))
-        subject = min(found.values()) if found else minted
-        new = tuple(alias for tag, alias in tags.items() if tag not in found)
+        _check_usable(list(found.values()), known, keyring)
+        subject = next(iter(found.values()), minted)
+        apart: set[SubjectId] = set()
+        if len(set(found.values())) > 1:
+            persons = _persons(store.log.subjects())
+            subject = next(one for one in persons if one in found.values())
+            apart = {one for one in found.values() if persons[one] != persons[subject]}
+        new = tuple(alias for tag, alias in tags.items() if tag not in found or found[tag] in apart)
         made[:] = [subject]
-        _check_usable([subject] if found else [], known, keyring)
         return [_subject_entry(subject, new, recorded_at=now(), ingest=random(16), random=random)] if new else []
 
     store.log.append(plan, now=now, random=random)
@@ -121,11 +127,33 @@ def subject_add(
 
 
 def subjects(store: Store) -> dict[SubjectId, list[SubjectEntry]]:
-    """Return all readable subjects with their entries, oldest first."""
+    """Return everybody, under the id that was minted first, with the readable entries of all their ids, oldest first."""
+    entries = [*store.log.subjects()]
+    persons = _persons(entries)
     found: dict[SubjectId, list[SubjectEntry]] = {}
-    for entry in store.log.subjects():
-        found.setdefault(entry.subject, []).append(entry)
+    for entry in entries:
+        found.setdefault(persons[entry.subject], []).append(entry)
     return found
+
+
+def _persons(entries: Iterable[SubjectEntry]) -> dict[SubjectId, SubjectId]:
+    """Return for each id, in the order of their minting, the first id of the same person: ids that share an alias are one."""
+    before: dict[SubjectId, SubjectId] = {}
+    minted: dict[SubjectId, int] = {}
+    bearers: dict[str, SubjectId] = {}
+
+    def first(subject: SubjectId) -> SubjectId:
+        while before[subject] != subject:
+            subject = before[subject]
+        return subject
+
+    for entry in entries:
+        before.setdefault(entry.subject, entry.subject)
+        minted.setdefault(entry.subject, entry.seq)
+        for _, alias in entry.aliases:
+            pair = first(entry.subject), first(bearers.setdefault(normalise(alias), entry.subject))
+            before[max(pair, key=minted.__getitem__)] = min(pair, key=minted.__getitem__)
+    return {subject: first(subject) for subject in before}
 
 
 @dataclass(frozen=True, slots=True)

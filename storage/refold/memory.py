@@ -300,7 +300,7 @@ class Memory:
     # People
 
     def subjects(self) -> dict[SubjectId, list[SubjectEntry]]:
-        """Return the data subjects with their entries, oldest first."""
+        """Return everybody, under the id that was minted first, with the entries of all their ids, oldest first."""
         self._operator_only()
         return ingest.subjects(self.store)
 

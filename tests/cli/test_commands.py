@@ -167,6 +167,16 @@ def test_a_person_is_found_by_an_alias_added_later(shell):
     assert {alias["alias"] for alias in shown["aliases"]} == {"Ruth Brandt", "ruthie"}
 
 
+def test_two_who_turn_out_to_be_one_are_shown_as_one(shell):
+    first, second = (shell.json("subject", "add", name).data["subject"] for name in ("Ruth Brandt", "ruthie"))
+    assert shell.json("subject", "add", "ruthie", "Ruth Brandt").data["subject"] == first
+    (listed,) = [one for one in shell.json("subject", "list").data["subjects"] if second in one["ids"]]
+    assert (listed["subject"], listed["ids"]) == (first, [first, second])
+    for asked in ("ruthie", "Ruth Brandt", first, second):
+        assert shell.json("subject", "show", asked).data["subjects"] == [listed]
+    assert second in shell("subject", "show", "ruthie").out
+
+
 def test_aliases_may_come_from_standard_input(shell, monkeypatch):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"Ruth Brandt\n\nruthie\n")))
     assert shell.json("subject", "add", "-").data["aliases"] == 2

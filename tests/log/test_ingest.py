@@ -391,6 +391,32 @@ def test_subject_add_gives_one_person_several_names(store: Store):
     assert [alias for entry in entries for alias in entry.aliases] == [*handles, (AliasKind.HANDLE, "ada")]
 
 
+def named(*aliases: str) -> list[tuple[AliasKind, str]]:
+    return [(AliasKind.NAME, alias) for alias in aliases]
+
+
+@pytest.mark.parametrize("order", [("Ada", "Ben", "Cleo"), ("Cleo", "Ben", "Ada"), ("Ben", "Cleo", "Ada")])
+def test_people_who_turn_out_to_be_one_are_joined_once(store: Store, order: tuple[str, ...]):
+    ids = [ingest.subject_add(store, named(name), now=now, random=os.urandom) for name in ("Ada", "Ben", "Cleo")]
+    other = ingest.subject_add(store, named("Dora"), now=now, random=os.urandom)
+    assert len(ingest.subjects(store)) == 4
+    assert ingest.subject_add(store, named(*order), now=now, random=os.urandom) == ids[0]
+    people = ingest.subjects(store)
+    assert list(people) == [ids[0], other]
+    assert {entry.subject for entry in people[ids[0]]} == set(ids)
+    size = store.log.head.size
+    assert ingest.subject_add(store, named(*order), now=now, random=os.urandom) == ids[0]
+    assert store.log.head.size == size
+
+
+def test_people_are_one_over_any_number_of_steps(store: Store):
+    ids = [ingest.subject_add(store, named(name), now=now, random=os.urandom) for name in ("Ada", "Ben", "Cleo", "Dora")]
+    for pair in (("Cleo", "Dora"), ("Ben", "Cleo"), ("Dora", "Ada")):
+        ingest.subject_add(store, named(*pair), now=now, random=os.urandom)
+    (entries,) = ingest.subjects(store).values()
+    assert {entry.subject for entry in entries} == set(ids)
+
+
 def test_subject_add_of_known_names_adds_nothing(store: Store):
     ingest.subject_add(store, [(AliasKind.NAME, "Ada")], now=now, random=os.urandom)
     size = store.log.head.size

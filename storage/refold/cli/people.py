@@ -65,25 +65,23 @@ def _configure_show(command: ArgumentParser) -> None:
 
 def _show(given: Namespace) -> Outcome:
     with opened(given) as memory:
-        found = _person(memory.subjects(), given.entity)
-    rows = [
-        (kind.value, alias, times.short(entry.recorded_at)) for _, entries in found for entry in entries for kind, alias in entry.aliases
-    ]
-    lines = [*(f"subject {subject.hex()}" for subject, _ in found), "", *table(rows)]
-    return Outcome({"subjects": [_data(subject, entries) for subject, entries in found]}, lines, format_version=FORMAT_VERSION)
+        subject, entries = _person(memory.subjects(), given.entity)
+    rows = [(kind.value, alias, times.short(entry.recorded_at)) for entry in entries for kind, alias in entry.aliases]
+    lines = [*(f"subject {one}" for one in _ids(entries)), "", *table(rows)]
+    return Outcome({"subjects": [_data(subject, entries)]}, lines, format_version=FORMAT_VERSION)
 
 
-def _person(subjects: Subjects, asked: str) -> list[tuple[SubjectId, Sequence[SubjectEntry]]]:
-    """Return all ids that are one person: connected by shared aliases to the alias or id that was asked for. Raises Usage."""
-    aliases = {subject: {normalise(alias) for alias in _names(entries)} for subject, entries in subjects.items()}
-    found: set[SubjectId] = set()
-    words = {normalise(asked)}
-    while new := {each for each in subjects if each not in found and (aliases[each] & words or each.hex() == asked.lower())}:
-        found |= new
-        words |= {alias for each in new for alias in aliases[each]}
-    if not found:
-        raise Usage("nobody is known by this alias or id", hint="refold subject list")
-    return [(subject, subjects[subject]) for subject in subjects if subject in found]
+def _person(subjects: Subjects, asked: str) -> tuple[SubjectId, Sequence[SubjectEntry]]:
+    """Return the person with an alias or id. Raises Usage."""
+    name = normalise(asked)
+    for subject, entries in subjects.items():
+        if asked.lower() in _ids(entries) or name in {normalise(alias) for alias in _names(entries)}:
+            return subject, entries
+    raise Usage("nobody is known by this alias or id", hint="refold subject list")
+
+
+def _ids(entries: Sequence[SubjectEntry]) -> list[str]:
+    return list(dict.fromkeys(entry.subject.hex() for entry in entries))
 
 
 def _names(entries: Sequence[SubjectEntry]) -> list[str]:
@@ -96,7 +94,7 @@ def _data(subject: SubjectId, entries: Sequence[SubjectEntry]) -> dict[str, obje
         for entry in entries
         for kind, alias in entry.aliases
     ]
-    return {"subject": subject.hex(), "aliases": aliases}
+    return {"subject": subject.hex(), "ids": _ids(entries), "aliases": aliases}
 
 
 RUNS = {
