@@ -10,10 +10,12 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any, Protocol
 
+from refold.keys.vault import MUTATE_LOCK
+
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 JOURNAL = "journal"
-LOCK = "mutate.lock"
+LOCK = MUTATE_LOCK
 MODE_MAX = 0o7777
 
 

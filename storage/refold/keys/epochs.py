@@ -29,6 +29,12 @@ FORMAT = "refold.keyring/1"
 SEALED_LABEL = crypto.label("refold.keyring/sealed/v1")
 BLOB_LABEL = crypto.label("refold.keyring/blob/v1")
 SEEDS = 6
+FOLDER_NAME = re.compile(r"epoch-([0-9]{6})")
+
+
+def folder_name(epoch: int) -> str:
+    """Return the name of an epoch's folder within `keys/`."""
+    return f"epoch-{epoch:06d}"
 
 
 def write(folder: Path, secrets: Secrets, *, origin: str, roots: Roots, random: Callable[[int], bytes]) -> None:
@@ -36,7 +42,7 @@ def write(folder: Path, secrets: Secrets, *, origin: str, roots: Roots, random: 
 
     Raises FileExistsError if the epoch is sealed.
     """
-    epoch = folder / _name(secrets.epoch)
+    epoch = folder / folder_name(secrets.epoch)
     files.make_folder(epoch)
     if "SEALED" in files.names(epoch):
         raise FileExistsError(epoch / "SEALED")
@@ -53,7 +59,7 @@ def write(folder: Path, secrets: Secrets, *, origin: str, roots: Roots, random: 
 
 def seal(folder: Path, epoch: int, *, origin: str, signer: crypto.Signer) -> None:
     """Make an epoch the live one: sign the digests of its files and link SEALED."""
-    place = folder / _name(epoch)
+    place = folder / folder_name(epoch)
     listed = [[name, *_digest(files.read(place / name))] for name in sorted(files.names(place)) if not name.startswith(files.TEMPORARY)]
     body = {"epoch": epoch, "files": listed, "format": FORMAT, "origin": origin}
     signature = signer.sign(SEALED_LABEL + canonical.encode(body)).hex()
@@ -67,7 +73,7 @@ def live(folder: Path, *, origin: str, public_key: bytes) -> int:
         found = files.names(folder)
     except FileNotFoundError:
         found = []
-    epochs = sorted((int(name[6:]) for name in found if re.fullmatch(r"epoch-[0-9]{6}", name)), reverse=True)
+    epochs = sorted((int(match[1]) for name in found if (match := FOLDER_NAME.fullmatch(name))), reverse=True)
     for epoch in epochs:
         if sealed(folder, epoch, origin=origin, public_key=public_key) is not None:
             return epoch
@@ -78,15 +84,11 @@ def load(folder: Path, epoch: int, *, origin: str, public_key: bytes, roots: Roo
     """Read the keyring of an epoch. Raises KeyMissing, Corrupt, UnsupportedVersion."""
     listed = sealed(folder, epoch, origin=origin, public_key=public_key)
     if listed is None:
-        raise KeyMissing(f"epoch {epoch} has no valid seal", path=folder / _name(epoch), hint="refold help keys")
-    raw = {name: _file(folder / _name(epoch) / name, size, sha256) for name, size, sha256 in listed}
+        raise KeyMissing(f"epoch {epoch} has no valid seal", path=folder / folder_name(epoch), hint="refold help keys")
+    raw = {name: _file(folder / folder_name(epoch) / name, size, sha256) for name, size, sha256 in listed}
     key = roots.unwrap(epoch, raw.pop("key", b""), bound_to=_bound("key", origin, epoch))
     tables = {name: _unseal(key, sealed, _bound(name, origin, epoch)) for name, sealed in raw.items()}
-    return Keyring(_secrets(epoch, tables, folder / _name(epoch)))
-
-
-def _name(epoch: int) -> str:
-    return f"epoch-{epoch:06d}"
+    return Keyring(_secrets(epoch, tables, folder / folder_name(epoch)))
 
 
 def _tables(secrets: Secrets) -> dict[str, bytes]:
@@ -117,7 +119,7 @@ def _secrets(epoch: int, tables: dict[str, bytes], folder: Path) -> Secrets:
 
 def sealed(folder: Path, epoch: int, *, origin: str, public_key: bytes) -> list[tuple[str, int, str]] | None:
     """Return name, size and digest of the files of a sealed epoch; None where no valid seal is."""
-    path = folder / _name(epoch) / "SEALED"
+    path = folder / folder_name(epoch) / "SEALED"
     try:
         document = canonical.decode(files.read(path))
         body, signature = document["body"], canonical.unhex(document["sig"], crypto.SIGNATURE_BYTES)

@@ -5,6 +5,7 @@ A root is only ever asked to wrap and unwrap 32 bytes, so that a token in an HSM
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
@@ -14,6 +15,14 @@ from refold.errors import Corrupt, KeyMissing
 from refold.keys import crypto
 
 LOST = "a lost root is final: what it protects cannot be read again by anyone"
+
+
+FILE_NAME = re.compile(r"root\.([0-9]{6})")
+
+
+def file_name(epoch: int) -> str:
+    """Return the name of an epoch's root within its folder."""
+    return f"root.{epoch:06d}"
 
 
 class Roots(Protocol):
@@ -55,7 +64,7 @@ class FileRoots:
             raise KeyMissing(f"this is not the root that wrapped the keyring of epoch {epoch}; {LOST}", path=self._path(epoch)) from None
 
     def _path(self, epoch: int) -> Path:
-        return self._folder / f"root.{epoch:06d}"
+        return self._folder / file_name(epoch)
 
     def _root(self, epoch: int) -> bytes:
         path = self._path(epoch)

@@ -15,6 +15,8 @@ from refold.keys.roots import FileRoots, Roots
 FORMAT = "refold.vault/1"
 PIN = Path("witness", "log.json")
 SIGNING = Path("signing", "000001.key")
+MUTATE_LOCK = "mutate.lock"
+READERS_LOCK = "readers.lock"
 HINT = "refold help keys"
 
 
@@ -33,11 +35,11 @@ class Vault:
 
     @property
     def mutate_lock(self) -> Path:
-        return self.path / "mutate.lock"
+        return self.path / MUTATE_LOCK
 
     @property
     def readers_lock(self) -> Path:
-        return self.path / "readers.lock"
+        return self.path / READERS_LOCK
 
     def signer(self) -> crypto.Signer:
         """Return the signing key. Raises KeyMissing."""

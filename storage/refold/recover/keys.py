@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import stat
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -13,15 +12,13 @@ from refold import files
 from refold.errors import Corrupt, KeyMissing, UnsupportedVersion
 from refold.files import Kind, Seen
 from refold.journal import JOURNAL
-from refold.keys import crypto, epochs, vault
+from refold.keys import crypto, epochs, roots, vault
 from refold.keys.vault import PIN, SIGNING, Vault
 from refold.log import commit as commits
 from refold.recover import findings
 from refold.recover.findings import Finding
 from refold.store import Places
 
-EPOCH = re.compile(r"epoch-([0-9]{6})")
-ROOT = re.compile(r"root\.([0-9]{6})")
 NOT_LIVE = (findings.NEVER_LIVE, findings.SEAL_INVALID, findings.KEYS_UNSUPPORTED)
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
@@ -95,7 +92,7 @@ def _signing(opened: Vault) -> Iterator[Finding]:
 def _epochs(opened: Vault, places: Places) -> Iterator[Finding]:
     """Judge every epoch, the roots, and whether the newest keyring is that of the log."""
     live, is_whole = 0, False
-    for epoch in sorted(int(found[1]) for name in _names(opened.keys) if (found := EPOCH.fullmatch(name))):
+    for epoch in sorted(int(found[1]) for name in _names(opened.keys) if (found := epochs.FOLDER_NAME.fullmatch(name))):
         wrong = list(_epoch(opened, epoch))
         yield from wrong
         if not any(finding.code in NOT_LIVE for finding in wrong):
@@ -105,7 +102,7 @@ def _epochs(opened: Vault, places: Places) -> Iterator[Finding]:
         return
     yield from _root(opened, places, live, is_whole=is_whole)
     for name in sorted(_names(places.root)):
-        if (found := ROOT.fullmatch(name)) and int(found[1]) < live:
+        if (found := roots.FILE_NAME.fullmatch(name)) and int(found[1]) < live:
             yield Finding(findings.ROOT_OUTLIVED, places.root / name)
     logged = _log_epoch(opened, places)
     if live < logged:
@@ -114,7 +111,7 @@ def _epochs(opened: Vault, places: Places) -> Iterator[Finding]:
 
 def _epoch(opened: Vault, epoch: int) -> Iterator[Finding]:
     """Compare the files of an epoch with what was sealed."""
-    folder = opened.keys / f"epoch-{epoch:06d}"
+    folder = opened.keys / epochs.folder_name(epoch)
     names = set(_names(folder))
     if "SEALED" not in names:
         yield Finding(findings.NEVER_LIVE, folder)
@@ -137,7 +134,7 @@ def _epoch(opened: Vault, epoch: int) -> Iterator[Finding]:
 
 def _root(opened: Vault, places: Places, live: int, *, is_whole: bool) -> Iterator[Finding]:
     """Open the live keyring with its root, if its files are those that were sealed."""
-    path = places.root / f"root.{live:06d}"
+    path = places.root / roots.file_name(live)
     seen = files.look(path)
     if seen is None or seen.size != crypto.KEY_BYTES:
         yield Finding(findings.ROOT_MISSING, path)

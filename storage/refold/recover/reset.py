@@ -16,13 +16,15 @@ from refold import files, journal
 from refold.errors import Drifted, StoreMissing, Usage
 from refold.files import Kind
 from refold.journal import FOLDER, JOURNAL, Place, Step, Target
+from refold.keys import epochs, roots
+from refold.keys.vault import READERS_LOCK
 from refold.store import Places
 
 RESET = journal.Kind("reset", blocks_appends=True)
 PREFIX_LETTERS_MIN = 6
 LOCK_SECONDS_MAX = 5.0
 AUTHORITY = "store.json"
-LOCKS = (journal.LOCK, "readers.lock")
+LOCKS = (journal.LOCK, READERS_LOCK)
 
 _TEMPORARY = r"\.tmp-[0-9a-f]{16}"
 _LOG = rf"commits(/[0-9]{{20}}\.json|/{_TEMPORARY})?|parts(/[0-9]{{20}}-[0-9a-f]{{16}}\.parquet|/{_TEMPORARY})?"
@@ -34,11 +36,11 @@ OURS = {
         re.DOTALL,
     ),
     Place.VAULT: re.compile(
-        rf"keys(/epoch-[0-9]{{6}}(/key|/seeds|/batches|/subjects|/shares|/SEALED|/{_TEMPORARY})?)?"
+        rf"keys(/{epochs.FOLDER_NAME.pattern}(/key|/seeds|/batches|/subjects|/shares|/SEALED|/{_TEMPORARY})?)?"
         rf"|signing(/[0-9]{{6}}\.key|/{_TEMPORARY})?|witness(/log\.json|/{_TEMPORARY})?"
         rf"|migrate(/(\.tmp-)?[0-9a-f]{{32}}(/move|/records|/source\.[0-9]+|/{_TEMPORARY})?)?"
     ),
-    Place.ROOT: re.compile(rf"root\.[0-9]{{6}}|{_TEMPORARY}"),
+    Place.ROOT: re.compile(rf"{roots.FILE_NAME.pattern}|{_TEMPORARY}"),
 }
 
 
@@ -88,7 +90,7 @@ def reset(places: Places, *, confirm: str, random: Callable[[int], bytes] = os.u
     files.make_folder(places.vault)  # where the vault is lost, the transaction still needs its place
     with (
         journal.mutating(places, wait_seconds=LOCK_SECONDS_MAX, random=random) as turn,
-        files.lock(places.vault / "readers.lock", wait_seconds=LOCK_SECONDS_MAX),
+        files.lock(places.vault / READERS_LOCK, wait_seconds=LOCK_SECONDS_MAX),
     ):
         found = survey(places)
         if found.unexpected:

@@ -244,7 +244,7 @@ def reading(store: Store, state: State) -> Generator[State]:
 
     The state that is given may be kept for the next call; one that is out of date is closed once no other thread reads it.
     """
-    with files.lock(store.places.vault / "readers.lock", exclusive=False):
+    with files.lock(store.vault.readers_lock, exclusive=False):
         if not is_current(store, state):
             state.retire()
             store.log.refresh()

@@ -22,7 +22,7 @@ def sweep(store: Store, current: Manifest, *, before: int) -> int:
     """
     folder = store.places.store / "state"
     try:
-        with files.lock(store.places.vault / "readers.lock", wait_seconds=0):
+        with files.lock(store.vault.readers_lock, wait_seconds=0):
             return _remove_older(folder, current, store.keyring.state_key) + _remove_debris(folder, current, before)
     except Locked:
         return 0
