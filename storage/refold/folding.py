@@ -104,6 +104,8 @@ class Fold:
         self._state = state
         self._relations = relations
         self._head, _ = store.log.refresh()
+        if not full:
+            state.require_its_log()
         self.plan = make_plan(self._head, state, relations=relations, recipe=recipe, full=full)
         base = None if self.plan.full else state
         self._builder = Builder(store, base, relations=recipe_digest(relations), recipe=recipe, random=random)

@@ -143,7 +143,7 @@ class Memory:
         drafts = [replace(draft, scope=self._limited(draft.scope)) for draft in drafts]
         for draft in drafts:
             self._check_may_add(draft)
-        with self._reading() as state:
+        with self._knowing() as state:
             return ingest.add(self.store, drafts, index=state, now=self._now, random=self._random)
 
     def import_files(
@@ -168,7 +168,7 @@ class Memory:
             reader=reader,
             options=replace(options, user=scope.user),
             check=self._check_may_add,
-            index=self._reading,
+            index=self._knowing,
             now=self._now,
             random=self._random,
             progress=progress,
@@ -247,7 +247,7 @@ class Memory:
         from refold.state.context import context
 
         view = self._view(user_id, agent_id, run_id)
-        with self._reading() as state:
+        with self._asking() as state:
             return context(state, self._unfolded(state), self.store.log, view, query, tokens=tokens)
 
     def facts(
@@ -271,8 +271,14 @@ class Memory:
         from refold.state.facts import facts
 
         view = self._view(user_id, agent_id, run_id, as_of=as_of, valid_at=valid_at)
-        with self._reading() as state:
+        with self._asking() as state:
             return facts(state, self.store.log, view, entity=entity, relation=relation, history=history, all=all, limit=limit)
+
+    def unfolded(self, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> int:
+        """Return how many events, of those that may be seen, no fold has read yet: no fact rests on them."""
+        view = self._view(user_id, agent_id, run_id)
+        with self._reading() as state:
+            return sum(map(view.admits, self._unfolded(state)))
 
     def why(
         self, fact: Fact | bytes | str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
@@ -286,7 +292,7 @@ class Memory:
 
         wanted = fact.fact_id if isinstance(fact, Fact) else fact if isinstance(fact, bytes) else _id(fact)
         view = self._view(user_id, agent_id, run_id, needs_scope=False)
-        with self._reading() as state:
+        with self._asking() as state:
             return why(state, self.store.log, view, wanted)
 
     def sql(self, query: str) -> pa.Table:
@@ -294,7 +300,7 @@ class Memory:
         from refold.state.sql import sql
 
         self._operator_only()
-        with self._reading() as state:
+        with self._asking() as state:
             return sql(state, self.store.log, query)
 
     # People
@@ -307,7 +313,7 @@ class Memory:
     def subject_add(self, aliases: Sequence[tuple[AliasKind, str]]) -> SubjectId:
         """Make aliases known as those of one person."""
         self._operator_only()
-        with self._reading() as state:
+        with self._knowing() as state:
             return ingest.subject_add(self.store, aliases, index=state, now=self._now, random=self._random)
 
     # Inside
@@ -317,6 +323,20 @@ class Memory:
         """Give the newest state, held against removal while it is read."""
         with reading(self.store, self._state) as state:
             self._state = state
+            yield state
+
+    @contextmanager
+    def _knowing(self) -> Generator[State]:
+        """Give the newest state to whoever appends: not where the log has lost what it was folded from."""
+        with self._reading() as state:
+            state.require_its_log()
+            yield state
+
+    @contextmanager
+    def _asking(self) -> Generator[State]:
+        """Give the newest state to a question that rests on its rows."""
+        with self._reading() as state:
+            state.require_rows()
             yield state
 
     def _unfolded(self, state: State) -> list[Event]:

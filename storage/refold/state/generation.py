@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from refold import files
-from refold.errors import Corrupt, RefoldError
+from refold.errors import Corrupt, KeyMissing, RefoldError
 from refold.fold.entities import Edge
 from refold.model import Mention, SubjectId, View
 from refold.reading import Claim
@@ -75,12 +75,13 @@ class State:
             return cls.empty(store, Absence.DAMAGED, current=current, finding=error)
         if pointer.epoch != store.keyring.epoch:
             return cls.empty(store, Absence.EPOCH, current=current)
-        if not _on_log(store, pointer):
-            return cls.empty(store, Absence.LOG, current=current)
         try:
-            return cls(store, _manifest(folder, pointer, store.keyring.state_key), current=current)
+            manifest = _manifest(folder, pointer, store.keyring.state_key)
         except Corrupt as error:
             return cls.empty(store, Absence.DAMAGED, current=current, finding=error)
+        if not _on_log(store, pointer):  # the sealed manifest says so too: it is the log that is not what it was
+            return cls.empty(store, Absence.LOG, current=current)
+        return cls(store, manifest, current=current)
 
     @classmethod
     def empty(cls, store: Store, absent: Absence, *, current: bytes | None, finding: RefoldError | None = None) -> State:
@@ -88,6 +89,23 @@ class State:
         state = cls(store, Manifest(EMPTY, b"", b""), current=current)
         state.absent, state.finding = absent, finding
         return state
+
+    def require_rows(self) -> None:
+        """Refuse to answer from a state that is not readable, rather than with nothing. Raises Corrupt, KeyMissing."""
+        self.require_its_log()
+        if self.absent is Absence.DAMAGED:
+            raise Corrupt(f"the state cannot be read: {self.absent.value}", path=self._current_path, hint=REBUILD)
+        if self.absent is Absence.EPOCH:
+            raise KeyMissing(self.absent.value, path=self._current_path, hint="refold fold")
+
+    def require_its_log(self) -> None:
+        """Refuse to go on where the log has lost what was folded from it: its numbers would be given twice. Raises Corrupt."""
+        if self.absent is Absence.LOG:
+            raise Corrupt("the log has lost entries that the state was folded from", path=self._current_path, hint="refold help damage")
+
+    @property
+    def _current_path(self) -> Path:
+        return state_folder(self.store) / CURRENT
 
     def close(self) -> None:
         """Let go of files and of everything read from them."""
