@@ -211,6 +211,10 @@ class View:
     as_of_time: int | None = None  # newest recorded_at of the support, µs, inclusive
     valid_at: int | None = None  # µs
 
+    def admits(self, event: Event) -> bool:
+        """Whether an event may be seen."""
+        return self.scope.admits(event.scope) and (self.labels is None or self.labels.issuperset(event.audience))
+
 
 def normalise(name: str) -> str:
     """Fold a name or alias to the form under which it is compared: NFKC, case-folded, single spaces."""

@@ -196,6 +196,17 @@ def test_lines_fit_on_a_hundred_columns(shell, argv):
     assert all(len(line) <= 100 for line in shell(*argv).out.splitlines() if not any(place in line for place in places))
 
 
+def test_facts_say_how_many_events_that_may_be_seen_are_not_folded(shell):
+    shell("add", "I like jazz.", "--user", "ben", "--audience", "family")
+    ben = shell("facts", "--user", "ben").out
+    assert ben.splitlines() == ["no facts", "", "0 facts", "1 event not folded yet: refold fold"]
+    assert shell.json("facts", "--user", "ben", "--as", "operator").data["unfolded"] == 2
+    assert "not folded" not in shell("facts", "--user", "ada").out
+    assert "not folded" not in shell("facts", "--user", "ben", "--as-of", "2").out
+    shell("fold")
+    assert "not folded" not in shell("facts", "--user", "ben").out
+
+
 def test_an_audience_is_seen_by_principals_who_hold_its_labels(shell, tmp_path, monkeypatch):
     shell("add", "My PIN is a secret of the family.", "--user", "ada", "--audience", "family")
     settings = tmp_path / "own.toml"

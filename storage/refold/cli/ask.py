@@ -94,9 +94,11 @@ def _facts(given: Namespace) -> Outcome:
             all=given.all,
             limit=given.limit,
         )
-    lines = shown.fact_table(facts, standing=given.history or given.all) or ["no facts"]
-    data = {"facts": [shown.fact_data(fact) for fact in facts]}
-    return Outcome(data, [*lines, "", plural(len(facts), "fact")], disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
+        unfolded = 0 if given.as_of is not None else memory.unfolded(**arguments.scope(given))
+    lines = [*(shown.fact_table(facts, standing=given.history or given.all) or ["no facts"]), "", plural(len(facts), "fact")]
+    lines += [f"{plural(unfolded, 'event')} not folded yet: refold fold"] if unfolded else []
+    data = {"facts": [shown.fact_data(fact) for fact in facts], "unfolded": unfolded}
+    return Outcome(data, lines, disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
 
 
 def _configure_why(command: ArgumentParser) -> None:
