@@ -12,6 +12,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
@@ -132,17 +133,8 @@ def coded(work: Callable[[], T]) -> T:
 
 def totals(report: FoldReport, *, compacted: int) -> Counts:
     """Return the counts of a night."""
-    return {
-        "generation": report.generation,
-        "size": report.size,
-        "events": report.events,
-        "assertions": report.assertions,
-        "edges": report.edges,
-        "rejected": report.rejected,
-        "dark": report.dark,
-        "merged_rows": report.merged_rows,
-        "compacted_parts": report.compacted_parts + compacted,
-    }
+    whole = replace(report, compacted_parts=report.compacted_parts + compacted)
+    return {"generation": whole.generation, "size": whole.size, **whole.counts}
 
 
 def receipt(work: Fold, counts: Counts) -> None:

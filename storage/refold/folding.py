@@ -92,6 +92,12 @@ class FoldReport:
     merged_rows: int
     compacted_parts: int
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """Return what was folded and tidied up, as every face tells it."""
+        names = ("events", "assertions", "edges", "rejected", "dark", "merged_rows", "compacted_parts")
+        return {name: getattr(self, name) for name in names}
+
 
 class Fold:
     """One fold in progress. The batches go in order; nothing is seen by anybody before `publish`."""

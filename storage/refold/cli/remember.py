@@ -119,16 +119,7 @@ def _planned(plan: FoldPlan) -> Outcome:
 
 
 def _folded(report: FoldReport) -> Outcome:
-    counts = {
-        "events": report.events,
-        "assertions": report.assertions,
-        "edges": report.edges,
-        "rejected": report.rejected,
-        "dark": report.dark,
-        "merged_rows": report.merged_rows,
-        "compacted_parts": report.compacted_parts,
-    }
-    data = {"generation": report.generation, "size": report.size, "plan": _plan(report.plan), **counts}
+    data = {"generation": report.generation, "size": report.size, "plan": _plan(report.plan), **report.counts}
     added = f"{plural(report.assertions, 'assertion')}, {plural(report.edges, 'alias', 'aliases')}"
     lines = [
         f"folded     {plural(report.plan.entries, 'entry', 'entries')}, {plural(report.events, 'event')} ({report.plan.reason.value})",
