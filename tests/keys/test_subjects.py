@@ -61,6 +61,21 @@ def test_no_field_can_reach_into_the_next(keyring: Keyring):
     assert one != content_tag(keyring, Source("chat", "7", "1"), Scope("ada"), Role.USER, None, "hello")
 
 
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ((Source("ab", "c", "d"), Scope("ada"), "x"), (Source("a", "bc", "d"), Scope("ada"), "x")),
+        ((Source("a", "bc", "d"), Scope("ada"), "x"), (Source("a", "b", "cd"), Scope("ada"), "x")),
+        ((Source("a", "b", "c"), Scope(None), "x"), (Source("a", "b", "c"), Scope(""), "x")),
+        ((Source("a", "b", "c"), Scope("a", None), "x"), (Source("a", "b", "c"), Scope(None, "a"), "x")),
+        ((Source("a", "b", "c"), Scope(None, "a"), "x"), (Source("a", "b", "c"), Scope(None, None, "a"), "x")),
+    ],
+)
+def test_records_that_read_alike_in_a_row_are_told_apart(keyring: Keyring, one: tuple, other: tuple):
+    tags = {content_tag(keyring, source, scope, Role.USER, author, "text") for source, scope, author in (one, other)}
+    assert len(tags) == 2
+
+
 def test_a_paragraph_that_moved_is_the_same_record(keyring: Keyring):
     moved = [content_tag(keyring, Source("doc", "1", part), Scope("ada"), Role.DOCUMENT, None, "text") for part in ("p4", "p9")]
     assert moved[0] == moved[1]

@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from refold import files
+from refold import files, ingest
 from refold.errors import Corrupt, Locked
 from refold.log import append
 from refold.log.compact import Compacted, groups_of
 from refold.log.parts import Part
+from refold.model import Draft, Scope
 from refold.store import Store, open_store
 from tests.conftest import now
 from tests.log import Disk, blank, heard, say, texts
@@ -80,6 +81,18 @@ def test_erased_entries_stay_erased(many: Store):
     compact(many)
     assert raw_rows(many) == before
     assert sum(payload is None for _, payload, _, _ in raw_rows(many)) == 2
+
+
+def test_a_reader_with_an_older_list_finds_the_erasure_that_excuses_a_missing_payload(store: Store):
+    """The part without the payload stays, being full; the one with the erasure entry is merged away."""
+    drafts = [Draft(f"line {number}", scope=Scope("ada")) for number in range(8_200)]
+    ingest.add(store, drafts, now=now, random=os.urandom)
+    blank(store, [5])
+    say(store, "after")
+    with open_store(store.places) as reader:
+        assert compact(store, parts_max=1).merged
+        assert compact(store, hours=25).swept
+        assert [event.text for events in reader.log.events(4, 7) for event in events] == ["line 3", "line 5"]
 
 
 def test_a_reader_with_an_older_list_finds_the_new_parts(many: Store):

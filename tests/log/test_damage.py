@@ -12,8 +12,9 @@ from typing import IO
 import pytest
 
 from refold import files
-from refold.errors import Corrupt, NotAllowed, RefoldError, VerificationIncomplete
+from refold.errors import Corrupt, NotAllowed, RefoldError, UnsupportedVersion, VerificationIncomplete
 from refold.keys import crypto
+from refold.log import append
 from refold.log import commit as commits
 from refold.log.head import at
 from refold.store import Places, Store, create, open_store, places
@@ -27,6 +28,14 @@ def three(store: Store) -> Store:
     for number in range(3):
         say(store, f"{number} a", f"{number} b")
     return store
+
+
+def test_an_entry_of_a_later_version_is_refused_by_name_even_if_it_opens(store: Store, monkeypatch: pytest.MonkeyPatch):
+    say(store, "as ever")
+    monkeypatch.setattr(append, "VERSION", 2)
+    say(store, "from the future")
+    with pytest.raises(UnsupportedVersion, match="entry 2 has version 2"):
+        texts(store)
 
 
 def part_of(store: Store, number: int) -> Path:

@@ -135,6 +135,11 @@ def test_a_split_keeps_to_8192_rows():
     assert [cut.stop - cut.start for cut in parts.split([1] * 20_000)] == [8_192, 8_192, 3_616]
 
 
+def test_a_column_of_another_width_is_our_own_mistake():
+    with pytest.raises(AssertionError):
+        Rows.of(0, [bytes(46)], [b""], [bytes(32)], [bytes(32)])
+
+
 def test_a_cut_of_rows_keeps_their_seqs():
     cut = rows().cut(11, 12)
     assert (cut.first, cut.headers()) == (11, [bytes([1]) * 47])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from refold.errors import Usage
+from refold.errors import Corrupt, Usage
 from refold.keys.keyring import fact_key
 from refold.log.read import Reader
 from refold.store import Store, open_store
@@ -95,6 +95,19 @@ def test_the_cache_keeps_to_its_bound(many: Store):
         reader.event(part.end - 1)
         assert 0 < reader.cache.bytes <= bound
     assert reader.event(many.log.head.parts[-1].first).text == "5-0"
+
+
+def test_the_cache_keeps_what_was_used_last(many: Store):
+    bound = 2 * max(rows.batch.nbytes for rows in many.log.rows()) + 10
+    reader = Reader(many.log, cache_bytes_max=bound)
+    first, second, third = (part.end - 1 for part in many.log.head.parts[:3])
+    for seq in (first, second, first, third):
+        reader.event(seq)
+    for path in (many.places.store / "log" / "parts").iterdir():
+        path.unlink()
+    assert reader.event(first).text == "0-2"
+    with pytest.raises(Corrupt):
+        reader.event(second)
 
 
 def test_a_part_larger_than_the_cache_is_still_read(many: Store):

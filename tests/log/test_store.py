@@ -32,7 +32,7 @@ def test_a_store_keeps_itself_out_of_git(store: Store):
 
 def test_the_layout_is_the_documented_one(store: Store):
     assert sorted(path.name for path in store.places.store.iterdir()) == [
-        ".gitignore", "calls", "checkpoints", "log", "receipts", "state", "store.json",
+        ".gitignore", "log", "state", "store.json",
     ]  # fmt: skip
     assert sorted(path.name for path in store.places.root.iterdir()) == ["root.000001"]
 
