@@ -23,6 +23,7 @@ LAYERS = {
     "refold.reading": 1,
     "refold.canonical": 2,
     "refold.files": 2,
+    "refold.given": 2,
     "refold.settings": 2,
     "refold.times": 2,
     "refold.fold": 2,

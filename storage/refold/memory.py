@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from refold import ingest, settings, times
+from refold import given, ingest, settings, times
 from refold import store as stores
 from refold.errors import Usage
 from refold.model import AliasKind, Draft, Event, Role, Scope, Source, SubjectId, View
@@ -124,12 +124,14 @@ class Memory:
 
         A limited principal writes as its own users and for labels that it holds, else NotAllowed.
         """
+        texts = {"text": text, "user_id": user_id, "agent_id": agent_id, "run_id": run_id, "author": author, "key": key}
+        given.check_types(texts, {"subjects": subjects, "audience": audience}, metadata)
         draft = Draft(
             text,
-            source=Source.parse(source) if isinstance(source, str) else source,
-            said_at=_moment(said_at, "said_at"),
+            source=source if isinstance(source, Source | None) else Source.parse(source),
+            said_at=given.moment(said_at, "said_at"),
             author=author,
-            role=_role(role),
+            role=given.role_of(role),
             scope=self._limited(Scope(user_id, agent_id, run_id)),
             audience=tuple(audience),
             subjects=tuple(subjects),
@@ -290,7 +292,7 @@ class Memory:
         """
         from refold.state.why import why
 
-        wanted = fact.fact_id if isinstance(fact, Fact) else fact if isinstance(fact, bytes) else _id(fact)
+        wanted = fact.fact_id if isinstance(fact, Fact) else fact if isinstance(fact, bytes) else given.fact_id(fact)
         view = self._view(user_id, agent_id, run_id, needs_scope=False)
         with self._asking() as state:
             return why(state, self.store.log, view, wanted)
@@ -368,7 +370,7 @@ class Memory:
             labels=self._principal.labels if self._principal else frozenset(),
             as_of_seq=as_of if isinstance(as_of, int) else None,
             as_of_time=times.parse(as_of, what="as_of") if isinstance(as_of, str) else None,
-            valid_at=_moment(valid_at, "valid_at"),
+            valid_at=given.moment(valid_at, "valid_at"),
         )
 
     def _limited(self, scope: Scope) -> Scope:
@@ -382,22 +384,3 @@ class Memory:
         """Refuse a principal that is limited: what follows sees everything. Nobody named is whoever holds the keys."""
         if self._principal is not None:
             self._principal.need_everything()
-
-
-def _moment(when: str | int | None, what: str) -> int | None:
-    return times.parse(when, what=what) if isinstance(when, str) else when
-
-
-def _role(role: str) -> Role:
-    try:
-        return Role(role)
-    except ValueError:
-        raise Usage(f"a role is one of {', '.join(Role)}") from None
-
-
-def _id(text: str) -> bytes:
-    """Read the first hex digits of an id; an odd one stands for itself alone, so only whole bytes count."""
-    try:
-        return bytes.fromhex(text)
-    except ValueError:
-        raise Usage("a fact id is an even number of hex digits", hint="refold facts") from None

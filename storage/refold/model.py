@@ -94,6 +94,8 @@ class Source:
     @classmethod
     def parse(cls, text: str) -> Source:
         """Read `KIND:REF#PART`; the part may be missing. Raises Usage."""
+        if not isinstance(text, str):
+            raise Usage("a source is not text")
         kind, colon, rest = text.partition(":")
         ref, _, part = rest.partition("#")
         if not colon or not re.fullmatch(r"[a-z][a-z0-9_-]{0,31}", kind) or not ref:

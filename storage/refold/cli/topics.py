@@ -33,8 +33,11 @@ REFOLD_VAULT and REFOLD_ROOT.
     "damage": (
         "what to do when bytes are not what was signed or sealed",
         """
-The message names the file; `refold audit` finds what else is wrong. Nothing is repaired or removed by looking: stop writing to
-this store, and keep a copy of it.
+The message names the file; `refold audit` looks at transactions, keys and state. The log is checked where it is read:
+`refold fold --full` reads all of it. Nothing is repaired or removed by looking: stop writing to this store, and keep a copy.
+
+The log has lost entries that the state was folded from: put its newest commits and parts back from a backup. Until then nothing
+is added, so that no number is given twice. `refold fold --full` takes the shorter log for the whole one.
 
 A file of the log (log/commits, log/parts): put it back from a backup. Files there never change once they are written, so the
 file of the same name from any backup or copy is the right one, and is checked when it is read.
