@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from refold.imports.driver import ImportReport, Progress
 
 
+DIFFERING = "RF-IMPORT-002"  # an event was there already, for others or about fewer people
+
+
 def _configure(command: ArgumentParser) -> None:
     command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files, and folders of them")
     command.add_argument("--reader", default="auto", metavar="auto|NAME", help="the format; recognised by default")
@@ -71,9 +74,7 @@ def imported(report: ImportReport) -> Outcome:
     if report.conflicts:
         conflict = f"{plural(len(report.conflicts), 'source')} had events already, for another audience or fewer people: they stay so"
         findings.append(
-            Finding(
-                "RF-IMPORT-002", "warning", conflict, details={"sources": ", ".join(report.conflicts)}, remediation="refold help import"
-            )
+            Finding(DIFFERING, "warning", conflict, details={"sources": ", ".join(report.conflicts)}, remediation="refold help import")
         )
     return Outcome(data, lines, findings, format_version=FORMAT_VERSION)
 

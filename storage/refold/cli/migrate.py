@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from refold import disclaimers
 from refold.cli.command import FORMAT_VERSION, Command
 from refold.cli.envelope import Finding, Outcome
+from refold.cli.imports import DIFFERING
 from refold.cli.visible import plural, table, visible
 from refold.errors import NotAllowed, Usage
 
@@ -162,7 +163,7 @@ def _conflicts(differing: int) -> list[Finding]:
     if not differing:
         return []
     conflict = f"{plural(differing, 'event')} of these were there already, for another audience or fewer people: they stay so"
-    return [Finding("RF-IMPORT-002", "warning", conflict, remediation="refold help import")]
+    return [Finding(DIFFERING, "warning", conflict, remediation="refold help import")]
 
 
 def _previewed(store: Store, move_id: str) -> Outcome:
