@@ -42,12 +42,16 @@ def lookup_where(runs: Sequence[Run], table: Table, keys: Sequence[Any], column:
 
     Of a wide table this is cheaper than to look up and filter: two columns tell which row groups are worth reading whole.
     """
-    wanted, among = key_array(table, keys), pc.field(column).isin(pa.array(sorted(values), table.schema.field(column).type))
+    wanted, among = key_array(table, keys), pc.SetLookupOptions(pa.array(sorted(values), table.schema.field(column).type))
+
+    def fitting(rows: pa.Table) -> pa.Table:
+        rows = _among(rows, table, wanted)
+        return rows.filter(pc.call_function("is_in", [rows[column]], among)) if rows.num_rows else rows
+
     found = []
     for run in runs:
         narrow = ((group, run.read([group], [table.key, column])) for group in run.groups_for(wanted))
-        groups = [group for group, rows in narrow if _among(rows, table, wanted).filter(among).num_rows]
-        found.append(_among(run.read(groups), table, wanted).filter(among))
+        found.append(fitting(run.read([group for group, rows in narrow if fitting(rows).num_rows])))
     return _joined(table, found, None)
 
 

@@ -135,7 +135,12 @@ EDGES = _table(
 )
 
 MENTIONS = _table(
-    "mentions", {"name_tag": _U64, "mention": _U64, "owner": _TEXT, "name": _TEXT}, "name_tag mention", optional=("name",), is_set=True
+    "mentions",
+    {"name_tag": _U64, "mention": _U64, "owner": _TEXT, "name": _TEXT},
+    "name_tag mention",
+    optional=("name",),
+    is_set=True,
+    group_rows=1_024,
 )
 VALUED = _table("valued", {"value_mention": _U64, "mention": _U64}, "value_mention mention", is_set=True)
 LABELS = _table("labels", {"tag": _U64, "what": _U8, "text": _TEXT}, "tag what", is_set=True)
