@@ -23,7 +23,7 @@ from refold.log.log import Log
 FORMAT = "refold.store/1"
 DEMO = "refold-demo"  # a file that marks the folder of a demo, which holds all three places
 UNFINISHED = ".init"
-FOLDERS = ("log/commits", "log/parts", "calls/commits", "calls/parts", "state", "checkpoints", "receipts")
+FOLDERS = ("log/commits", "log/parts", "state")
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,7 @@ def places(tmp_path: Path) -> Places:
 
 def stop(places: Places, kind: Kind = SAMPLE) -> None:
     """Leave an unfinished transaction behind."""
-    steps = [journal.write(on("store", f"receipts/{number}"), b"x") for number in range(2)]
+    steps = [journal.write(on("store", f"note-{number}"), b"x") for number in range(2)]
     assert in_child(lambda: journal.commit(places, kind, steps), Disk(killing(22), calls=CALLS)) == KILLED
     assert left(places)
 
@@ -76,7 +76,7 @@ def reset_it(memory: Memory) -> None:
 
 
 def another_transaction(memory: Memory) -> None:
-    journal.commit(memory.places, SAMPLE, [journal.write(on("store", "receipts/next"), b"")])
+    journal.commit(memory.places, SAMPLE, [journal.write(on("store", "note-next"), b"")])
 
 
 @pytest.mark.parametrize("change", [fold, fold_all, subject_add, compact, plan_a_night, reset_it, another_transaction])
@@ -176,7 +176,7 @@ def test_a_transaction_at_work_in_another_process_is_no_blocker_but_waited_for(p
     pid = os.fork()
     if pid == 0:
         with journal.mutating(places) as turn:
-            turn.begin(SAMPLE).carry_out([journal.write(on("store", "receipts/one"), b"")], last=False)
+            turn.begin(SAMPLE).carry_out([journal.write(on("store", "note-one"), b"")], last=False)
             os.write(begin[1], b"x")
             os.read(go[0], 1)
         os._exit(0)

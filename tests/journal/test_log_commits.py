@@ -57,7 +57,7 @@ def fenced(places: Places) -> None:
     """A fence, a file, and the lift of the fence as what cannot be taken back."""
     steps = [
         LogCommit(txn=TXN, intent="fence"),
-        journal.write(on("store", "receipts/one"), b"signed"),
+        journal.write(on("store", "state/one"), b"signed"),
         LogCommit(txn=OTHER, intent="note", data=bytes(16), point_of_no_return=True),
     ]
     with open_store(places) as store:
@@ -65,7 +65,7 @@ def fenced(places: Places) -> None:
 
 
 def noted(places: Places) -> None:
-    steps = [journal.write(on("store", "receipts/one"), b"signed"), LogCommit(txn=OTHER, intent="note", data=b"n" * 16)]
+    steps = [journal.write(on("store", "state/one"), b"signed"), LogCommit(txn=OTHER, intent="note", data=b"n" * 16)]
     with open_store(places) as store:
         journal.commit(places, SAMPLE, steps, store=store)
 
@@ -89,7 +89,7 @@ def test_a_fence_is_one_commit_however_often_it_is_interrupted(tmp_path: Path):
         assert in_child(lambda: fenced(places), Disk(killing(at), calls=CALLS)) in (KILLED, 0)  # noqa: B023
         if left(places):
             recover(places, Direction.COMPLETE)
-        if (places.store / "receipts/one").exists():
+        if (places.store / "state/one").exists():
             assert kinds(places) == [EntryKind.FENCE]
         else:
             assert kinds(places) == []
@@ -100,12 +100,12 @@ def test_a_transaction_that_goes_back_lifts_the_fence_it_made_once(tmp_path: Pat
     seen = set()
     for at in range(1, count + 1, 2):
         places = made(tmp_path / f"{at}")
-        before = sorted(name for name in picture(places) if name.startswith("store/receipts"))
+        before = sorted(name for name in picture(places) if name.startswith("store/state"))
         in_child(lambda: fenced(places), Disk(killing(at), calls=CALLS))  # noqa: B023
         if not left(places) or left(places)[0].condition is journal.Condition.ENDED:
             continue
         recover(places, Direction.ROLL_BACK)
-        assert sorted(name for name in picture(places) if name.startswith("store/receipts")) == before
+        assert sorted(name for name in picture(places) if name.startswith("store/state")) == before
         seen.add(tuple(kinds(places)))
     assert seen == {(), (EntryKind.FENCE, EntryKind.LIFT)}
 
@@ -132,7 +132,7 @@ def test_going_back_over_a_fence_may_itself_be_killed(tmp_path: Path):
 
 def stop_after_the_fence(places: Places) -> None:
     """Leave a transaction behind whose fence stands and whose file is not written."""
-    (places.store / "receipts").chmod(0o700)
+    (places.store / "state").chmod(0o700)
 
     def work() -> None:
         from refold.journal import carry

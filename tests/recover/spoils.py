@@ -20,7 +20,7 @@ from tests.log import Disk
 
 def stop(places: Places) -> Path:
     """Leave an unfinished transaction behind, one of its two steps done; return its folder."""
-    steps = [journal.write(on("store", f"receipts/{number}"), b"x") for number in range(2)]
+    steps = [journal.write(on("store", f"note-{number}"), b"x") for number in range(2)]
     assert in_child(lambda: journal.commit(places, SAMPLE, steps), Disk(killing(22), calls=CALLS)) == KILLED
     (entry,) = left(places)
     return entry.path
@@ -60,7 +60,7 @@ def kept(places: Places) -> None:
 
 def drifted(places: Places) -> None:
     stop(places)
-    (places.store / "receipts/0").write_bytes(b"y")
+    (places.store / "note-0").write_bytes(b"y")
 
 
 def strange(places: Places) -> None:
@@ -69,7 +69,7 @@ def strange(places: Places) -> None:
 
 def outlived(places: Places) -> None:
     ended(places)
-    (places.store / "receipts/0").write_bytes(b"newer")
+    (places.store / "note-0").write_bytes(b"newer")
 
 
 def ended(places: Places) -> None:

@@ -91,7 +91,7 @@ def test_a_transaction_at_work_is_no_blocker(places: Places):
     pid = os.fork()
     if pid == 0:
         with journal.mutating(places) as turn:
-            turn.begin(SAMPLE).carry_out([journal.write(on("store", "receipts/one"), b"")], last=False)
+            turn.begin(SAMPLE).carry_out([journal.write(on("store", "note-one"), b"")], last=False)
             os.write(begin[1], b"x")
             os.read(go[0], 1)
         os._exit(0)

@@ -38,7 +38,7 @@ def test_it_inspects_one_by_the_first_letters_of_its_id(places: Places, run):
     name = stop(places).name
     seen = run("recover", "--transaction-id", name[:4]).data["transaction"]
     assert (seen["transaction_id"], seen["complete"]["safe"], seen["rollback"]["safe"]) == (name, True, True)
-    assert [(step["path"], step["standing"]) for step in seen["steps"]] == [("receipts/0", "after"), ("receipts/1", "before")]
+    assert [(step["path"], step["standing"]) for step in seen["steps"]] == [("note-0", "after"), ("note-1", "before")]
 
 
 def test_it_passes_where_neither_way_is_safe_and_says_why(places: Places, run):
@@ -48,7 +48,7 @@ def test_it_passes_where_neither_way_is_safe_and_says_why(places: Places, run):
     assert said.code == 0
     seen = said.data["transaction"]
     assert (seen["complete"]["safe"], seen["rollback"]["safe"]) == (False, False)
-    assert seen["complete"]["obstacles"][0]["path"] == str(places.store / "receipts/0")
+    assert seen["complete"]["obstacles"][0]["path"] == str(places.store / "note-0")
 
 
 @pytest.mark.parametrize(("flag", "there"), [("--complete", True), ("--rollback", False)])
@@ -57,7 +57,7 @@ def test_it_completes_and_rolls_back(flag: str, there: bool, places: Places, run
     assert run("fold").code == 10
     said = run("recover", "--transaction-id", name, flag)
     assert (said.code, said.data["transaction"]["transaction_id"]) == (0, name)
-    assert [(places.store / "receipts" / number).exists() for number in "01"] == [there, there]
+    assert [(places.store / f"note-{number}").exists() for number in "01"] == [there, there]
     assert run("audit").code == 0
     assert run("fold").code == 0
 

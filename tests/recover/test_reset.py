@@ -13,7 +13,7 @@ from refold.errors import Blocked, Drifted, StoreMissing, Usage
 from refold.journal import Direction
 from refold.memory import Memory
 from refold.recover.reset import RESET, reset, survey
-from refold.store import Places
+from refold.store import Places, open_store
 from tests.journal import CALLS, KILLED, changes_of, in_child, killing, left, tree, unsynced
 from tests.log import Disk
 from tests.recover.conftest import fill
@@ -38,6 +38,15 @@ def test_everything_that_refold_made_goes(places: Places):
         done = reset(places, confirm=places.origin[:6])
     assert gone(places)
     assert len(done.files) > 20
+
+
+def test_folders_that_an_earlier_release_made_are_no_hindrance(places: Places):
+    for name in ("calls/commits", "calls/parts", "checkpoints", "receipts"):
+        (places.store / name).mkdir(parents=True)
+    with open_store(places) as store:
+        assert store.log.head.size
+    reset(places, confirm=places.origin)
+    assert gone(places)
 
 
 def test_a_preview_counts_and_changes_nothing(places: Places, run):
