@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
@@ -11,7 +12,8 @@ import pytest
 
 from refold import files, journal
 from refold.errors import Blocked, Drifted, Locked
-from refold.journal import ABSENT, AUTHORITIES, FOLDER, Change, Place, Target
+from refold.journal import ABSENT, AUTHORITIES, FOLDER, Change, Place, Step, Target
+from refold.store import Places
 from tests.journal import LISTS, SAMPLE, before, decisive, ground, on, picture, reversible, tree
 from tests.log import Disk
 
@@ -173,64 +175,78 @@ def test_two_transactions_at_once_wait_for_each_other(tmp_path: Path):
         raise AssertionError
 
 
-@pytest.mark.parametrize("name", LISTS)
-def test_what_is_durable_before_what(tmp_path: Path, name: str):
-    """Follow the system calls: nothing of a later stage happens before every file and folder of the earlier ones was synced."""
+class Trace:
+    """Stands where `refold.files` finds `os`, and notes what is written, named and synced, in order."""
+
+    def __init__(self) -> None:
+        self.calls: list[tuple[str, Path]] = []
+        self._opened: dict[int, Path] = {}
+
+    def __getattr__(self, name: str):
+        names = name in ("rename", "link", "unlink", "mkdir", "rmdir")
+        return partial(self._named, name) if names else getattr(os, name)
+
+    def _named(self, name, *rest):
+        getattr(os, name)(*rest)
+        self.calls.extend(("name", path) for path in rest if isinstance(path, Path))
+
+    def open(self, path, flags, *rest):
+        descriptor = os.open(path, flags, *rest)
+        self._opened[descriptor] = Path(path)
+        if flags & os.O_CREAT:
+            self.calls.append(("name", Path(path)))
+        return descriptor
+
+    def write(self, descriptor, data):
+        self.calls.append(("write", self._opened[descriptor]))
+        return os.write(descriptor, data)
+
+    def fsync(self, descriptor):
+        self.calls.append(("sync", self._opened[descriptor]))
+        os.fsync(descriptor)
+
+    def not_durable(self, end: int) -> set[Path]:
+        """Return what was written or named among the first `end` calls and not synced since."""
+        left: set[tuple[Path, Path]] = set()  # a file, and what is to be synced for it
+        for call, path in self.calls[:end]:
+            if call == "sync":
+                left = {(one, needed) for one, needed in left if needed != path}
+            else:
+                left.add((path, path if call == "write" else path.parent))
+        return {one for one, _ in left}
+
+
+def sealing(places: Places) -> list[Step]:
+    """Return a point of no return, and what must not be gone unless it is durable."""
+    root = on("root", "root.000001")
+    return [
+        journal.write(on("vault", "keys/SEALED"), b"sealed", point_of_no_return=True),
+        journal.remove(root, before=before(places, root), keeps_before=False),
+    ]
+
+
+@pytest.mark.parametrize("list_of", [*LISTS.values(), sealing], ids=lambda list_of: list_of.__name__)
+def test_what_is_durable_before_what(tmp_path: Path, list_of: Callable[[Places], list[Step]], monkeypatch: pytest.MonkeyPatch):
     places = ground(tmp_path)
-    steps = LISTS[name](places)
-    calls: list[tuple[str, str]] = []
-    opened: dict[int, str] = {}
-
-    class Trace:
-        def __getattr__(self, name: str):
-            names = name in ("rename", "link", "unlink", "mkdir", "rmdir")
-            return partial(self.called, name) if names else getattr(os, name)
-
-        def called(self, name, *rest):
-            getattr(os, name)(*rest)
-            calls.extend(("name", str(path)) for path in rest if isinstance(path, Path))
-
-        def open(self, path, *rest):
-            descriptor = os.open(path, *rest)
-            opened[descriptor] = str(path)
-            return descriptor
-
-        def write(self, descriptor, data):
-            calls.append(("write", opened[descriptor]))
-            return os.write(descriptor, data)
-
-        def fsync(self, descriptor):
-            calls.append(("fsync", opened[descriptor]))
-            os.fsync(descriptor)
-
-    kept = files.os
-    files.os = Trace()  # ty: ignore[invalid-assignment]
-    try:
-        journal.commit(places, SAMPLE, steps)
-    finally:
-        files.os = kept
-    folder = str(places.vault / "journal")
-    targets = {str(step.target.place.of(places) / step.target.path) for step in steps if isinstance(step, Change)}
-    begins = min(at for at, (call, path) in enumerate(calls) if path in targets)
-    ends = max(at for at, (call, path) in enumerate(calls) if path in targets)
-    unsynced: set[str] = set()
-    pending: dict[str, set[str]] = {}
-    for at, (call, path) in enumerate(calls):
-        parent = str(Path(path).parent)
-        if call == "write":
-            unsynced.add(path)
-        elif call == "name":
-            pending.setdefault(parent, set()).add(path)
-        else:
-            unsynced.discard(path)
-            pending.pop(path, None)
-        if at + 1 == begins:
-            ours = {name for name in unsynced if name.startswith(folder)} | {name for name in pending if name.startswith(folder)}
-            assert ours == set(), "a target is touched before the journal is durable"
-        if call == "name" and at == next((n for n in range(ends + 1, len(calls)) if calls[n][1].startswith(folder)), -1):
-            names = {name for group in pending.values() for name in group if name in targets and Path(name).parent.exists()}
-            assert names == set(), "the journal says committed before a target is durable"
-    assert not unsynced
+    steps = [step for step in list_of(places) if isinstance(step, Change)]
+    trace = Trace()
+    monkeypatch.setattr(files, "os", trace)
+    journal.commit(places, SAMPLE, steps)
+    monkeypatch.undo()
+    targets = {step.target.place.of(places) / step.target.path: step for step in steps}
+    touched = [at for at, (_, path) in enumerate(trace.calls) if path in targets]
+    ours = places.vault / "journal"
+    assert not {path for path in trace.not_durable(touched[0]) if ours in path.parents}, "acts before its record is durable"
+    ended = next(at for at, (call, path) in enumerate(trace.calls) if at > touched[-1] and (call, path.name) == ("name", "journal.json"))
+    there = {path for path in trace.not_durable(ended) if path in targets and path.parent.exists()}
+    assert not there, "says that it has ended before every target is durable"
+    for at in touched:
+        step = targets[trace.calls[at][1]]
+        others = {path for path in trace.not_durable(at) & targets.keys() if path != trace.calls[at][1] and path.parent.exists()}
+        if step.target in AUTHORITIES or step.point_of_no_return:
+            assert not others, "an authority, or a point of no return, is named before what comes before it is durable"
+        done = {path for path, one in targets.items() if one.point_of_no_return} & others
+        assert not done, "goes on before its point of no return is durable"
 
 
 def test_a_transaction_of_four_files_makes_few_changes_of_the_disk(tmp_path: Path):
