@@ -106,9 +106,9 @@ REFUSED = [
     "",
     "  -- nothing",
     "SELECT 1; SELECT 2",
-    "COPY events TO '/tmp/refold-leak.csv'",
-    "COPY (SELECT text(seq) FROM events) TO '/tmp/refold-leak.parquet'",
-    "ATTACH '/tmp/refold-leak.db'",
+    "COPY events TO '{leak}.csv'",
+    "COPY (SELECT text(seq) FROM events) TO '{leak}.parquet'",
+    "ATTACH '{leak}.db'",
     "INSTALL httpfs",
     "LOAD httpfs",
     "SET threads = 1",
@@ -116,7 +116,7 @@ REFUSED = [
     "RESET memory_limit",
     "PRAGMA enable_profiling = 'json'",
     "PRAGMA database_list",
-    "EXPORT DATABASE '/tmp/refold-leak'",
+    "EXPORT DATABASE '{leak}'",
     "CALL pragma_version()",
     "CREATE TABLE kept AS SELECT 1",
     "CREATE SECRET (TYPE s3)",
@@ -126,7 +126,7 @@ REFUSED = [
     "UPDATE events SET seq = 1",
     "VACUUM",
     "CHECKPOINT",
-    "EXPLAIN ANALYZE COPY events TO '/tmp/refold-leak.csv'",
+    "EXPLAIN ANALYZE COPY events TO '{leak}.csv'",
     "SELECT * FROM read_csv('/etc/passwd')",
     "SELECT * FROM read_text('/etc/passwd')",
     "SELECT * FROM read_blob('/etc/*')",
@@ -134,7 +134,7 @@ REFUSED = [
     "SELECT * FROM glob('/etc/*')",
     "SELECT * FROM sniff_csv('/etc/passwd')",
     "SELECT * FROM '/etc/passwd'",
-    "SELECT * FROM query('COPY events TO ''/tmp/refold-leak.csv''')",
+    "SELECT * FROM query('COPY events TO ''{leak}.csv''')",
     "SELECT getenv('HOME')",
     "SELECT * FROM world",
     "SELECT * FROM sources",
@@ -143,11 +143,11 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("query", REFUSED)
-def test_a_hostile_statement_is_refused(world: World, query: str):
+def test_a_hostile_statement_is_refused(world: World, query: str, tmp_path: Path):
     with pytest.raises(Usage) as refused:
-        sql(world.state, world.store.log, query)
+        sql(world.state, world.store.log, query.replace("{leak}", str(tmp_path / "leak")))
     assert refused.value.hint == views.HINT
-    assert not list(Path("/tmp").glob("refold-leak*"))
+    assert not list(tmp_path.glob("leak*"))
 
 
 @pytest.mark.parametrize(
@@ -216,15 +216,15 @@ def test_nothing_is_spilled_to_disk(world: World, tmp_path: Path, monkeypatch: p
         ("SET threads = 1", "configuration has been locked"),
         ("SET temp_directory = '/tmp'", "configuration has been locked"),
         ("SET enable_external_access = true", "configuration has been locked|Cannot"),
-        ("COPY (SELECT 1) TO '/tmp/refold-leak.csv'", "disabled by configuration"),
-        ("ATTACH '/tmp/refold-leak.db'", "disabled by configuration"),
+        ("COPY (SELECT 1) TO '{leak}.csv'", "disabled by configuration"),
+        ("ATTACH '{leak}.db'", "disabled by configuration"),
         ("SELECT * FROM read_text('/etc/passwd')", "disabled by configuration"),
         ("LOAD httpfs", "disabled"),
         ('SELECT * FROM "held"', "does not exist"),
     ],
 )
-def test_a_database_reaches_nothing_even_if_a_statement_gets_through(statement: str, refused: str):
+def test_a_database_reaches_nothing_even_if_a_statement_gets_through(statement: str, refused: str, tmp_path: Path):
     held = pa.table({"n": [1]})
     with views.connection() as database, pytest.raises(Exception, match=refused):
-        database.sql(statement)
+        database.sql(statement.replace("{leak}", str(tmp_path / "leak")))
     assert held.num_rows == 1
