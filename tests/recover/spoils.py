@@ -231,6 +231,7 @@ def other_history(places: Places) -> None:
     for folder in ("log/commits", "log/parts"):
         for path in sorted((other / folder).iterdir())[1 if "commits" in folder else 0 :]:
             path.unlink()
+    shutil.rmtree(other / "state")
     with Memory.open(other, vault=places.vault, root=places.root) as memory:
         for number in range(3):
             memory.add(f"I like {number}.", user_id="ada", source=f"chat:8#{number}")
