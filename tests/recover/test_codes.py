@@ -15,7 +15,7 @@ from refold import files, journal
 from refold.cli import main
 from refold.cli.catalogue import COMMANDS
 from refold.cli.topics import TOPICS
-from refold.errors import RefoldError, VerificationIncomplete
+from refold.errors import Corrupt, RefoldError, VerificationIncomplete
 from refold.memory import Memory
 from refold.recover import findings
 from refold.recover.audit import Area, audit
@@ -126,7 +126,8 @@ def test_r6_a_state_newer_than_its_log_is_found_and_not_served(places: Places, r
     assert (said.code, said.codes) == (10, [findings.AHEAD.code])
     with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
         assert memory.status().absent
-        assert memory.facts(user_id="ada") == []
+        with pytest.raises(Corrupt, match="the log has lost entries"):
+            memory.facts(user_id="ada")
 
 
 @pytest.mark.parametrize("spoil", [current_damaged, spoils.manifest_damaged, spoils.manifest_missing, spoils.run_cut])
