@@ -209,12 +209,12 @@ def test_a_target_is_looked_at_again_right_before_it_is_touched(tmp_path: Path):
 
     def meddle(store: Store, txn: str, data: bytes) -> None:
         note(store, txn, bytes(16))
-        (places.store / "receipts/one").write_bytes(b"somebody else's")
+        (places.store / "state/one").write_bytes(b"somebody else's")
 
     journal.register("meddle", Intent(meddle))
-    steps = [LogCommit(txn=TXN, intent="meddle"), journal.write(on("store", "receipts/one"), b"ours")]
+    steps = [LogCommit(txn=TXN, intent="meddle"), journal.write(on("store", "state/one"), b"ours")]
     with open_store(places) as store, pytest.raises(Drifted) as caught:
         journal.commit(places, SAMPLE, steps, store=store)
-    assert (places.store / "receipts/one").read_bytes() == b"somebody else's"
+    assert (places.store / "state/one").read_bytes() == b"somebody else's"
     (entry,) = left(places)
     assert caught.value.hint == f"refold recover --transaction-id {entry.id}"
