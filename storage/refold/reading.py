@@ -72,7 +72,7 @@ class AliasEdge:
 
 
 class RejectionCode(IntEnum):
-    """Why a candidate did not become an assertion."""
+    """Why a candidate did not become an assertion, or an event was not read to its end."""
 
     UNKNOWN_EVENT = 1
     UNKNOWN_RELATION = 2
@@ -81,6 +81,7 @@ class RejectionCode(IntEnum):
     NOT_THE_SPEAKER = 5  # the relation may be asserted by its own entity only
     NOT_AN_ASSERTING_ROLE = 6
     BAD_SHAPE = 7
+    TOO_LONG = 8  # the event has more sentences or characters than are read of one: its beginning was read, its end was not
 
 
 @dataclass(frozen=True, slots=True)

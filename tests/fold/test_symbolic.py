@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -9,8 +11,9 @@ from hypothesis import strategies as st
 from refold.fold.extraction import NOTHING
 from refold.fold.ground import is_quote
 from refold.fold.sentences import sentences
-from refold.fold.symbolic import extract
+from refold.fold.symbolic import CHARACTERS_MAX, SENTENCES_MAX, extract
 from refold.model import Act, Modality, Role
+from refold.reading import Rejection, RejectionCode
 from refold.times import day
 from tests.fold.said import event, folded, read, shipped
 
@@ -146,6 +149,56 @@ STATED = {
         "My asthma is getting worse.": ["ada condition asthma"],
         "I got over my asthma.": ["!ada condition asthma"],
     },
+    "lists": {
+        "I like tea and coffee.": ["ada likes coffee", "ada likes tea"],
+        "I visited Berlin, Paris, and Rome.": ["ada did Berlin", "ada did Paris", "ada did Rome"],
+        "I don't like tea or coffee.": ["-ada likes coffee", "-ada likes tea"],
+        "Mia and Leo live in Linz and Ruth lives in Kiel.": ["Leo lives_in Linz", "Mia lives_in Linz", "Ruth lives_in Kiel"],
+        "I plan to learn Greek or Latin.": ["ada plans learn Greek or Latin planned"],
+        "I live in Berlin, or so I think.": ["ada lives_in Berlin hedged"],
+        "I live in Berlin, or rather Munich.": ["ada lives_in Munich"],
+    },
+    "a place and its region": {
+        "I live in Berlin, Germany.": ["ada lives_in Berlin, Germany"],
+        "I live in Berlin, Germany, with my cat.": ["ada lives_in Berlin, Germany"],
+        "I moved to Austin, Texas, last year, and I like it.": ["ada lives_in Austin, Texas"],
+        "I live in Berlin, Germany and work at Acme.": ["ada lives_in Berlin, Germany", "ada works_at Acme"],
+        "i live in berlin, germany, with my cat": ["ada lives_in berlin, germany"],
+    },
+    "denials that deny": {
+        "I just don't like coffee.": ["-ada likes coffee"],
+        "I don't really like coffee.": ["-ada likes coffee"],
+        "I don't like coffee, because it is bitter.": ["-ada likes coffee"],
+        "I no longer live in Berlin because I moved.": ["-ada lives_in Berlin"],
+    },
+    "leaving for good": {
+        "I quit Acme altogether.": ["!ada works_at Acme"],
+        "I quit Acme because of my boss.": ["!ada works_at Acme"],
+        "I quit Acme an hour ago.": ["!ada works_at Acme"],
+        "I quit Acme the day I turned forty.": ["!ada works_at Acme"],
+        "I quit Acme to join Globex.": ["!ada works_at Acme"],
+    },
+    "names with a possessive in them": {
+        "I work at McDonald's.": ["ada works_at McDonald's"],
+        "I work at Lloyd's Bank in London.": ["ada works_at Lloyd's Bank"],
+        "I live in King's Lynn with Tom.": ["ada lives_in King's Lynn"],
+        "I work at 'Siemens' now.": ["ada works_at Siemens"],
+    },
+    "what is taken back, and nothing else": {
+        "I like tea. I live in Oslo. That was a lie.": ["ada likes tea"],
+        "I live in Oslo. That was a lie, I live in Kiel.": ["ada lives_in Kiel"],
+        "I live in Oslo. That's not true: I live in Kiel.": ["ada lives_in Kiel"],
+        "They say I live in Oslo, but that's not true. I live in Kiel.": ["ada lives_in Kiel"],
+        "I live in Oslo. The weather here is nice and warm today. That's not true.": ["ada lives_in Oslo"],
+        "I live in Oslo. It's not right that it rains.": ["ada lives_in Oslo"],
+        "I live in Oslo. Ruth says that's not true.": ["ada lives_in Oslo"],
+        "I live in Oslo. That's not true of Ruth.": ["ada lives_in Oslo"],
+        "I live in Oslo. I quit! That was a lie.": ["ada lives_in Oslo"],
+    },
+    "before an example": {
+        "I like fruit, for example, apples.": ["ada likes fruit"],
+        "I like jazz, for instance.": ["ada likes jazz"],
+    },
     "an if that only makes conversation": {
         "If you must know, I live in Kiel.": ["ada lives_in Kiel"],
         "Let me know if you visit, I live in Kiel.": ["ada lives_in Kiel"],
@@ -214,6 +267,95 @@ NOT_STATED = {
         "> Hi, I live in Oslo.",
     ],
     "dictation": ["Draft a message: I'm allergic to nuts.", "Write: I quit my job."],
+    "alternatives": [
+        "I live in Berlin or Potsdam.",
+        "I live in Berlin, Potsdam or Munich.",
+        "I live in Berlin or in Potsdam.",
+        "I live in Berlin/Potsdam.",
+        "i live in berlin or potsdam",
+        "I work at Acme or Globex.",
+        "I like tea or coffee.",
+        "I'm allergic to nuts or shellfish.",
+        "My name is Ada or Ida.",
+        "Tom or Jan lives in Linz.",
+        "I live in Berlin or I work at Acme.",
+    ],
+    "several values where one may hold": [
+        "I live in Berlin and Potsdam.",
+        "I live in Berlin and in Potsdam.",
+        "I live in Berlin, Paris, and Rome.",
+        "I work at Acme and Globex.",
+    ],
+    "what is denied is a degree or a reason": [
+        "I don't just live in Berlin, I love it.",
+        "I don't only live in Berlin.",
+        "I don't merely like tea.",
+        "I don't simply work at Acme, I run it.",
+        "I not only live in Berlin but also work there.",
+        "I live not only in Berlin but also in Munich.",
+        "I'm not just a nurse.",
+        "I don't always work at Acme.",
+        "Don't just answer in German.",
+        "I don't live in Berlin because I have to.",
+        "I don't work at Acme just for the money.",
+        "I don't like coffee as much as tea.",
+        "I don't like coffee more than tea.",
+        "I don't like jazz that much.",
+    ],
+    "what hardly happens": [
+        "I hardly ever drink coffee.",
+        "I barely like coffee.",
+        "I rarely visited Rome.",
+        "I hardly ever visited Rome.",
+        "rarely visited rome",
+        "Hardly works at Acme.",
+        "Ruth seldom works at Acme.",
+    ],
+    "another sense of leaving": [
+        "I left Siemens a voicemail.",
+        "I left Acme a review.",
+        "I left Acme my number.",
+        "I left Acme two messages.",
+        "I left Acme feedback on their site.",
+        "I quit Acme's newsletter.",
+        "I left Siemens' mailing list.",
+    ],
+    "whose it is": [
+        "I work for Tom's company.",
+        "Ruth works for Tom's company.",
+        "I joined Acme's mailing list.",
+        "I work at Siemens' office.",
+        "I work at Acme's Berlin office.",
+        "I live in Tom's house.",
+    ],
+    "what is taken back": [
+        "I live in Oslo. That was a lie.",
+        "I live in Oslo. That's not true.",
+        "I live in Oslo. I made that up.",
+        "I live in Oslo. I lied about that.",
+        "I live in Oslo. Not true.",
+        "I live in Oslo. Really? That's not true.",
+        "I live in Oslo. Sorry, that's not true at all.",
+        "I live in Oslo, that's not true.",
+    ],
+    "examples": [
+        "For example, I live in Oslo.",
+        "For instance, my sister Ruth lives in Oslo.",
+        "E.g. I live in Oslo.",
+        "Say, for example, I live in Oslo.",
+        "Here's an example: I live in Oslo.",
+        "Example:\nI live in Oslo.",
+        "For example:\n\nI live in Oslo.",
+        "Suppose: I live in Oslo.",
+        "Suppose. I live in Oslo.",
+    ],
+    "blocks of code": [
+        "~~~\nI live in Oslo.\n~~~",
+        "````\nI live in Oslo.\n```\nI work at Acme.\n````",
+        "Code:\n\n    I live in Oslo.\n    I work at Acme.\n\nDone.",
+        "\tI live in Oslo.",
+        "Code:\r\n\r\n    I live in Oslo.\r\n",
+    ],
     "code": ["```\nI live in Oslo.\n```", "Run `I live in Oslo` first.", "```python\n# I work at Acme\n"],
     "people without a name": [
         "He lives in Oslo.",
@@ -457,6 +599,80 @@ def test_reading_does_not_depend_on_what_else_was_read():
     texts = [text for _, text, _ in SAID]
     alone = [read(text) for text in texts]
     assert [read(text) for text in reversed(texts)] == alone[::-1]
+
+
+def test_a_name_that_is_taken_back_joins_nobody():
+    assert folded("My name is Ada. That was a lie.").edges == ()
+    assert folded("My name is Ada. Just kidding!").edges == ()
+
+
+def test_a_line_within_a_block_of_code_is_none():
+    text = "Owner: Ada\n```\nBudget: 3\n```\n\n    Status: x\n\nPlace: `a b`"
+    facts = folded(event(text, role=Role.DOCUMENT, author=None, metadata={"heading": "Offsite"})).assertions
+    assert [(fact.qualifier, fact.value) for fact in facts] == [("Owner", "Ada"), ("Place", "`a b`")]
+
+
+def test_what_is_indented_within_a_paragraph_is_read():
+    assert read("Hello.\n    I live in Oslo.") == ["ada lives_in Oslo"]
+
+
+# How much of one event
+
+
+def test_an_event_is_read_up_to_a_number_of_sentences_and_one_rejection_says_so():
+    said = event("Fine. " * (SENTENCES_MAX - 1) + "I live in Oslo. I work at Acme. I like jazz.")
+    assert read(said) == ["ada lives_in Oslo"]
+    assert folded(said).rejections == (Rejection(said.seq, "", RejectionCode.TOO_LONG),)
+
+
+def test_an_event_is_read_up_to_a_number_of_characters_and_one_rejection_says_so():
+    filling = "x" * 99 + "\n"
+    said = event(filling * (CHARACTERS_MAX // 100 - 1) + "I live in Oslo.\n" + filling + "I work at Acme.")
+    assert read(said) == ["ada lives_in Oslo"]
+    assert [rejection.code for rejection in folded(said).rejections] == [RejectionCode.TOO_LONG]
+
+
+def test_a_quotation_that_goes_on_where_reading_ends_is_still_nobodys():
+    text = " " * (CHARACTERS_MAX - 40) + 'x "It was so. I live in Oslo. And so on, and so on, and so on, and on."'
+    assert read(text) == []
+
+
+def test_an_event_just_within_the_bounds_is_read_wholly():
+    said = event("Fine. " * (SENTENCES_MAX - 1) + "I live in Oslo.")
+    assert (read(said), folded(said).rejections) == (["ada lives_in Oslo"], ())
+    said = event("I live in Oslo.".rjust(CHARACTERS_MAX, "\n"))
+    assert (read(said), folded(said).rejections) == (["ada lives_in Oslo"], ())
+
+
+def test_the_lines_of_a_long_document_are_read_as_far_as_its_sentences():
+    text = "Budget: 3\n" + "Fine.\n" * SENTENCES_MAX + "Owner: Ada\n"
+    folds = folded(event(text, role=Role.DOCUMENT, author=None, metadata={"heading": "Offsite"}))
+    assert [fact.qualifier for fact in folds.assertions] == ["Budget"]
+    assert [rejection.code for rejection in folds.rejections] == [RejectionCode.TOO_LONG]
+
+
+def calls(text: str) -> int:
+    """Return how many functions are called to read a text."""
+    count = 0
+
+    def counting(frame: object, what: str, argument: object) -> None:
+        nonlocal count
+        count += what in ("call", "c_call")
+
+    said, before = event(text), sys.getprofile()
+    sys.setprofile(counting)
+    try:
+        folded(said)
+    finally:
+        sys.setprofile(before)
+    return count
+
+
+@pytest.mark.parametrize("sentence", ["I live in Berlin. ", "I moved to Berlin in 2019. ", "Ruth likes tea and jazz. ", "That was a lie. "])
+def test_the_work_grows_with_the_number_of_sentences_and_not_faster(sentence):
+    calls(sentence * 20)
+    once, ten_times = calls(sentence * 50), calls(sentence * 500)
+    assert 8 * once < ten_times < 11 * once
 
 
 PIECES = [

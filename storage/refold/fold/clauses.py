@@ -92,7 +92,7 @@ def _led(scene: Scene, opening: Opening) -> Opening | None:
         return replace(
             opening, at=_comma(words, told[1]), modality=Modality.REPORTED, teller=scene.sentence.span(*told[0]) if told[0] else None
         )
-    if words[at].endswith("ly") and len(words[at]) > 4 and at + 1 < len(words):
+    if words[at].endswith("ly") and len(words[at]) > 4 and at + 1 < len(words) and words[at] not in english.SELDOM:
         hedged = words[at] in english.HEDGES
         return replace(opening, at=_comma(words, at + 1), modality=Modality.HEDGED if hedged else opening.modality)
     return None
@@ -278,7 +278,7 @@ def _is_verb(scene: Scene, at: int) -> bool:
         if word in english.AUXILIARIES or word in scene.grammar.forms:
             return True
         if (
-            word not in english.ADVERBS | english.HEDGES | english.REPORTS | english.NEVER
+            word not in english.ADVERBS | english.HEDGES | english.REPORTS | english.NEVER | english.SELDOM
             and not word.endswith("ly")
             and word not in ("no", "longer")
         ):

@@ -66,7 +66,9 @@ ADVERBS = _words("""
 HEDGES = _words("probably maybe possibly perhaps presumably likely")
 REPORTS = _words("apparently supposedly allegedly reportedly")
 AUXILIARIES = _words("is are was were has have had does do did will would can could may might must should 's 'd used seems")
-NEVER = _words("not never neither hardly barely")
+NEVER = _words("not never neither")
+SELDOM = _words("hardly barely scarcely rarely seldom")  # neither that it is so nor that it is not
+MERELY = _words("just only merely simply solely exclusively always necessarily")  # "I don't just live in Berlin" denies no more than that
 
 LEADS: dict[Lead, list[tuple[str, ...]]] = {
     Lead.PASS: _phrases("""
@@ -147,6 +149,30 @@ TRAILING_HEDGES = _phrases("""
     i think|i guess|i believe|i suppose|i assume|probably|maybe|perhaps|possibly|or so i think|not sure|i am not sure
     not entirely sure|if i remember correctly|if i recall correctly|if i am not mistaken|as far as i know|afaik|iirc
 """)
+# A sentence, or the end of one, that takes back what was said before it; courtesies, adverbs and marks are left out of the comparison.
+RETRACTING = frozenset(
+    (subject, *verb, *words)
+    for subject in ("that", "this", "it")
+    for verb in (("is",), ("was",), ("'s",))
+    for words in _phrases("""
+        a lie|lie|lies|a fib|a joke|untrue|false|not true|not the truth|not right|not correct|not so|not the case|wrong|incorrect|nonsense
+        made up|invented|fiction|a fabrication
+    """)
+) | frozenset(
+    _phrases("""
+        i made that up|i made it up|i made this up|i lied|i lied about that|i lied about it|i was lying|i am lying|i was joking
+        i was kidding
+        i invented that|i was making that up|i was making it up|none of that is true|none of that was true|none of this is true|not true
+        i did not mean that|i take that back|i take it back|forget that|that is made up
+    """)
+)
+RETRACTING_WORDS = frozenset(phrase[-1] for phrase in RETRACTING)
+BESIDE_RETRACTING = _words(
+    "all actually just really completely totally entirely at of course sorry no ok okay well oh wait by the way but and"
+)
+# What follows one of these is an example, and states nothing.
+EXEMPLIFYING = _phrases("for example|for instance|e.g.|e.g|eg|as an example|to give an example")
+EXAMPLE_HEADS = _words("example examples instance sample samples suppose supposing imagine hypothetically")
 CORRECTING = _phrases("""
     i mean|i meant|i meant to say|i meant to write|i mean to say|sorry i mean|sorry i meant|no i mean|no i meant|make that
     or rather|no wait|wait no|sorry|correction|scratch that|oops|oops i mean|oops i meant|rather|no
@@ -212,6 +238,7 @@ NOT_NAMES = (
     | HEDGES
     | REPORTS
     | QUESTION_OPENERS
+    | SELDOM
     | _words("""
     whoever whatever whichever whomever
     a an the some any no not never every each all both people men women kids children please always yes nope okay well hello hey hi dear

@@ -26,6 +26,7 @@ class Extraction:
 
     candidates: tuple[Candidate, ...] = ()
     edges: tuple[EdgeCandidate, ...] = ()
+    is_cut: bool = False  # the event is too long: its end was not read
 
 
 NOTHING = Extraction()

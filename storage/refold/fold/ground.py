@@ -18,6 +18,7 @@ from refold.model import Act, Event, Mention, Role, Span, normalise
 from refold.reading import AliasEdge, Assertion, Candidate, Folded, Rejection, RejectionCode
 
 VALUE_MAX = 1000  # characters
+NEAR = 1000  # characters around a statement within which its time stands
 _FACT_ID = sha256(b"refold/fact-id/v1").digest()
 ALIAS = "alias"  # the relation that a rejected edge is counted under
 
@@ -40,6 +41,8 @@ def ground(event: Event, extraction: Extraction, relations: Relations, *, fact_k
             edges.append(_edge(event, edge))
         else:
             rejections.append(Rejection(event.seq, ALIAS, code))
+    if extraction.is_cut:
+        rejections.append(Rejection(event.seq, "", RejectionCode.TOO_LONG))
     return Folded(tuple(assertions.values()), tuple(edges), tuple(rejections))
 
 
@@ -87,8 +90,15 @@ def _is_shaped(event: Event, candidate: Candidate, relation: Relation) -> bool:
     qualifier = candidate.qualifier is None or is_quote(text, candidate.qualifier_span, candidate.qualifier)
     first, end = candidate.relation_span
     validity = candidate.validity
-    timed = validity.words in text and (validity.start is None or validity.end is None or validity.start < validity.end)
+    timed = _stands_near(validity.words, text, candidate.relation_span) and (
+        validity.start is None or validity.end is None or validity.start < validity.end
+    )
     return shaped and qualified and qualifier and 0 <= first < end <= len(text) and timed
+
+
+def _stands_near(words: str, text: str, span: Span) -> bool:
+    """Whether words are in a text; looked for near a place first, so that many statements do not each search all of it."""
+    return text.find(words, max(0, span[0] - NEAR), span[1] + NEAR) >= 0 or words in text
 
 
 def is_quote(text: str, span: Span | None, words: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from refold.fold.patterns import Pattern
 from refold.fold.relations import Relations
+from refold.fold.sentences import without_listings
 from refold.model import Act, Event, Modality
 from refold.reading import Candidate
 
@@ -23,8 +24,9 @@ _NAME = re.compile(r"[^\W\d_a-z][\w'\u2019.-]{0,30}(?: (?:van|von|de|der|den|da|
 def line_candidates(event: Event, relations: Relations) -> Iterator[Candidate]:
     """Yield what the `Key: value` lines of a document's event state."""
     heading = next((text for key in ("heading", "title") if isinstance(text := event.metadata.get(key), str) and text.strip()), None)
+    plain = without_listings(event.text, event.text)
     for pattern in relations.grammar.lines:
-        for match in _LINE.finditer(event.text):
+        for match in _LINE.finditer(plain):
             candidate = _candidate(event, pattern, relations, match, heading)
             if candidate:
                 yield candidate

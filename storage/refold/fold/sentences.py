@@ -33,7 +33,7 @@ _LETTERS = rf"(?:[^\W_]|[{_marks()}])"
 _TOKEN = re.compile(
     rf"[\w.+%-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,8}}"  # an e-mail address
     r"|https?://[^\s<>()]+"
-    rf"|(?<!\w)(?:Dr|Mr|Mrs|Ms|Prof|St|Jr|Sr|Inc|Ltd|Corp|Co|vs|etc|approx|e\.g|i\.e|a\.k\.a)\.(?=\W)"
+    rf"|(?<!\w)(?:Dr|Mr|Mrs|Ms|Prof|St|Jr|Sr|Inc|Ltd|Corp|Co|vs|etc|approx|[eE]\.g|[iI]\.e|a\.k\.a)\.(?=\W)"
     rf"|(?<!\w)[A-HJ-Z]\.(?=\ [A-Z])"  # an initial
     rf"|{_LETTERS}+(?:[.'-]{_LETTERS}+)*"
     r"|\n[ \t]*\n\s*|\n|\.\.\.+|[\x01\x02]+|\S"
@@ -53,7 +53,9 @@ _PLAIN = str.maketrans(
         "\uff1f": "?",
     }
 )
-_CODE = re.compile(r"```[^`]*(?:`{1,2}[^`]+)*(?:```|\Z)|`[^`\n]+`")
+_FENCED = re.compile(r"(`{3,}).*?(?:\1|\Z)|^[ ]{0,3}(~{3,}).*?(?:^[ ]{0,3}\2|\Z)", re.DOTALL | re.MULTILINE)
+_INDENTED = re.compile(r"(?:\A|(?<=\n)[ \t\r]*\n)(?:(?: {4}|[ ]{0,3}\t)[^\n]*(?:\n|\Z))+")  # behind an empty line, or first
+_CODE = re.compile(r"`[^`\n]+`")
 _QUOTED_LINE = re.compile(r"^[ ]{0,3}>[^\n]*", re.MULTILINE)
 _QUOTE = re.compile(r'"([^"\n]{3,600})"')
 _SINGLE = re.compile(r"(?<!\w)'(?=\w)|(?<=[\w.,!?])'(?!\w)")  # an opening or closing single quote, not an apostrophe within a word
@@ -90,6 +92,7 @@ class Sentence:
 def sentences(text: str) -> Iterator[Sentence]:
     """Yield the sentences of a text in order; quoted speech follows the sentence-wise reading of what surrounds it."""
     plain = text if text.isascii() and "\t" not in text and "\r" not in text else text.translate(_PLAIN)
+    plain = without_listings(plain, text)
     if "`" in plain:
         plain = _CODE.sub(_blank, plain)
     if ">" in plain:
@@ -104,6 +107,19 @@ def sentences(text: str) -> Iterator[Sentence]:
         voice = _speaker(plain, first, end)
         if voice:
             yield from _split(text, inside, lowered, (first, end), caseless, voice)
+
+
+def without_listings(plain: str, text: str) -> str:
+    """Return `plain` without the blocks of code that `text`, of the same length, has: fenced or indented."""
+    if "```" in plain or "~~~" in plain:
+        plain = _FENCED.sub(_blank, plain)
+    if "    " not in text and "\t" not in text:
+        return plain
+    pieces, at = [], 0
+    for match in _INDENTED.finditer(text):
+        pieces += [plain[at : match.start()], _blank(match)]
+        at = match.end()
+    return "".join(pieces) + plain[at:]
 
 
 def _blank(match: re.Match[str]) -> str:

@@ -83,7 +83,8 @@ def _name(slot: Slot, scene: Scene, at: int, until: str | None) -> Filled:
     while (end := scene.name_end(first, links=links)) > first:
         ranges.append((first, end))
         ahead = joint(scene, end)
-        is_list = scene.word(end) != "," or ahead == end + 2 or _goes_on(scene, ahead)
+        goes_on = _ends_in_and if slot.kind == "Place" else _goes_on
+        is_list = scene.word(end) != "," or ahead == end + 2 or goes_on(scene, ahead)
         if ahead == end or until or not is_list or not scene.is_name(ahead) or is_clause(scene, ahead):
             break
         first = ahead
@@ -102,6 +103,21 @@ def _goes_on(scene: Scene, at: int) -> bool:
     """Whether the name at a word is followed by another: the list does not end in a mere comma."""
     end = scene.name_end(at)
     return end > at and scene.word(end) in ("and", ",", "&")
+
+
+def _ends_in_and(scene: Scene, at: int) -> bool:
+    """Whether the places from a word on are a list that ends in `and`: else what stands behind the comma is the region of the first."""
+    for _ in range(8):
+        end = scene.name_end(at)
+        if end == at or is_clause(scene, at):
+            return False
+        ahead = joint(scene, end)
+        if ahead > end and scene.word(ahead - 1) != ",":
+            return scene.is_name(ahead) and not is_clause(scene, ahead)
+        if ahead == end:
+            return False
+        at = ahead
+    return False
 
 
 def _person(slot: Slot, scene: Scene, at: int, until: str | None) -> Filled:

@@ -11,6 +11,7 @@ from refold.fold.patterns import WHEN, Pattern, Shape, Slot
 from refold.fold.relations import Kind, Relation, SaidBy, Value
 from refold.fold.scene import CLAUSE_ENDS, Range, Scene
 from refold.fold.slots import fill
+from refold.fold.withheld import is_open, kept
 from refold.model import Act, Modality, Span, Validity
 from refold.reading import Candidate
 
@@ -39,7 +40,10 @@ class Statement:
 def candidates(statement: Statement, said_at: int) -> list[Candidate]:
     """Return what a statement claims, one candidate for each entity and value, and what it denies in the same breath."""
     binding = statement.binding
-    ranges: list[Range | None] = list(_values(statement)) if binding.slot else [None]
+    values = kept(_values(statement), binding, statement.scene, statement.relation, statement.act)
+    if (binding.slot and not values) or (statement.act is Act.DENY and is_open(binding, statement.scene, statement.begin)):
+        return []
+    ranges: list[Range | None] = list(values) if binding.slot else [None]
     statement = replace(statement, modality=_firmness(statement))
     found = [_candidate(statement, entity, value, said_at) for entity in statement.entities for value in ranges]
     if WHEN in statement.pattern.rest and not all((one.validity.start or 0) > said_at for one in found):

@@ -8,6 +8,9 @@ from refold.fold import english
 from refold.fold.sentences import Sentence
 
 _IFS = english.by_first(english.CONVERSATIONAL_IF)
+_EXEMPLIFYING = english.by_first(english.EXEMPLIFYING)
+_RETRACTION_MAX = 12  # words
+_LEADS_MAX = 3  # words before "for example" at the beginning of a sentence
 _HEDGING_VERBS = frozenset(("suppose", "assume", "imagine"))  # "I suppose" hedges, "suppose" supposes
 _REQUESTS = frozenset(("can", "could", "will", "would"))
 _CLAUSE_MARKS = frozenset((",", ";", "\u2014", "but"))
@@ -40,12 +43,47 @@ def limits(sentence: Sentence) -> Limits:
     """Return what of a sentence may state something."""
     words = sentence.words
     blockers = _blockers(words)
-    dictated = words.index(":") if words[0] in english.DICTATING and ":" in words else None
+    dictated = words.index(":") if words[0] in english.DICTATING and ":" in words else _example(words)
     if sentence.end_mark != "?":
         return Limits(len(words), blockers, dictated)
     at = 1 if words[0] in ("please", "and", "so", "ok", "okay") else 0
     is_request = words[at] in _REQUESTS and words[at + 1 : at + 2] == ("you",)
     return Limits(_question(words), blockers, dictated, is_request)
+
+
+def _example(words: tuple[str, ...]) -> int | None:
+    """Return the word behind which a sentence only gives an example: -1 where all of it does."""
+    found = [at for at in range(len(words)) if english.longest(words, at, _EXEMPLIFYING)]
+    found += [at for at in range(1, len(words)) if words[at] == ":" and words[at - 1] in english.EXAMPLE_HEADS]
+    if not found:
+        return None
+    return -1 if min(found) <= _LEADS_MAX else min(found)
+
+
+def announces_example(words: tuple[str, ...]) -> bool:
+    """Whether a sentence is no more than the announcement of an example: "Suppose.", "Here is an example:"."""
+    plain = [word for word in words if word[0].isalpha() and word not in ("the", "this", "that")]
+    if words[-1] == ":" and not english.EXAMPLE_HEADS.isdisjoint(plain[-2:]):
+        return True
+    return bool(plain) and (english.EXAMPLE_HEADS.issuperset(plain) or tuple(plain) in english.EXEMPLIFYING)
+
+
+def takes_back(sentence: Sentence) -> tuple[int, int] | None:
+    """Return the words of a sentence that take back what was said before them: "That was a lie", "I live in Rome, that's not true"."""
+    words = sentence.words
+    if sentence.voice or sentence.end_mark == "?" or english.RETRACTING_WORDS.isdisjoint(words):
+        return None
+    marks = [at for at, word in enumerate(words[:-1]) if word in english.BOUNDARIES or word in ("but", "and")]
+    for end in (len(words), *marks):  # all of it, or its beginning: "That was a lie, I live in Munich"
+        if _bare(words[:end]) in english.RETRACTING:
+            return 0, end
+    return next(((at + 1, len(words)) for at in marks if _bare(words[at + 1 :]) in english.RETRACTING), None)
+
+
+def _bare(words: tuple[str, ...]) -> tuple[str, ...]:
+    if len(words) > _RETRACTION_MAX:
+        return ()
+    return tuple(word for word in words if word[0] in "'abcdefghijklmnopqrstuvwxyz" and word not in english.BESIDE_RETRACTING)
 
 
 def _question(words: tuple[str, ...]) -> int:

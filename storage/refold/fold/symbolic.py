@@ -20,12 +20,16 @@ from refold.fold.scene import Range, Scene
 from refold.fold.sentences import Sentence, sentences
 from refold.fold.stated import Context, by_note, by_possession, by_verb, by_words, granted, of_thing
 from refold.fold.statements import Statement, candidates, refill
-from refold.fold.supposed import Limits, limits
+from refold.fold.supposed import Limits, announces_example, limits, takes_back
 from refold.fold.verbs import Form
 from refold.model import Act, Event, Modality, Role, Span, normalise
 from refold.reading import Candidate
 
 EXTRACTOR = "symbolic/en-1"
+SENTENCES_MAX = 2_000  # of one event
+CHARACTERS_MAX = 200_000  # of one event: what lies behind is not read, and one rejection says so
+OVERLAP = 4_000  # characters looked at behind that, so that a quotation or a sentence there is known by its end
+EXCLAMATION = 2  # words
 SHORT = 4  # words: "Just kidding!" and "Not." are read for what they take back
 _JOKES = english.by_first(english.JOKES)
 _CORRECTING = english.by_first(english.CORRECTING)
@@ -38,12 +42,21 @@ def extract(event: Event, relations: Relations) -> Extraction:
         return NOTHING
     reader = _Reader(event, relations)
     telling = relations.grammar.telling
-    for sentence in sentences(event.text):
-        if not telling.isdisjoint(sentence.words) or len(sentence.words) <= SHORT:
+    reached, is_cut = CHARACTERS_MAX, len(event.text) > CHARACTERS_MAX
+    for number, sentence in enumerate(sentences(event.text[: CHARACTERS_MAX + OVERLAP])):
+        if number >= SENTENCES_MAX:
+            reached, is_cut = (min(reached, sentence.starts[0]) if sentence.voice is None else reached), True
+            break
+        if sentence.ends[-1] > CHARACTERS_MAX:
+            continue
+        if not telling.isdisjoint(sentence.words) or len(sentence.words) <= SHORT or takes_back(sentence) is not None:
             reader.read(sentence)
+        else:
+            reader.pass_over(sentence)
     if event.role is Role.DOCUMENT:
-        reader.found += line_candidates(event, relations)
-    return Extraction(tuple(_distinct(reader.found)), tuple(dict.fromkeys(reader.edges)))
+        lines = line_candidates(replace(event, text=event.text[: CHARACTERS_MAX + OVERLAP]), relations)
+        reader.found += (line for line in lines if line.relation_span[1] <= reached)
+    return Extraction(tuple(_distinct(reader.found)), tuple(dict.fromkeys(reader.edges)), is_cut)
 
 
 def _distinct(found: Iterable[Candidate]) -> Iterator[Candidate]:
@@ -66,22 +79,53 @@ class _Reader:
     people: dict[str, Span] = field(default_factory=dict)  # third persons named so far
     last: tuple[Statement, int, int] | None = None  # the newest statement, and where its candidates lie in `found`
     sentence_begins: int = 0  # where the candidates of the newest sentence begin
+    edges_begin: int = 0  # and its edges
+    is_short: bool = False  # and whether it is an exclamation: what is taken back behind "Really?" was said before that
+    prior: tuple[int, int] = (0, 0)  # the same of the sentence before
+    is_example: bool = False  # the sentence before only announced an example
+
+    def pass_over(self, sentence: Sentence) -> None:
+        """Begin a new sentence: from here on, what is taken back is what the one before stated."""
+        begins = len(self.found), len(self.edges)
+        if not self.is_short or begins != (self.sentence_begins, self.edges_begin):
+            self.prior = self.sentence_begins, self.edges_begin
+        self.sentence_begins, self.edges_begin = begins
+        self.is_short = sum(word[0].isalpha() for word in sentence.words) <= EXCLAMATION
+        self.is_example = announces_example(sentence.words)
+
+    def _take_back(self) -> None:
+        del self.found[self.prior[0] :]
+        del self.edges[self.prior[1] :]
+        self.sentence_begins, self.edges_begin = len(self.found), len(self.edges)
+        self.last = None
 
     def read(self, sentence: Sentence) -> None:
         """Read one sentence into candidates and edges."""
-        before, self.sentence_begins = self.sentence_begins, len(self.found)
+        is_example = self.is_example
+        self.pass_over(sentence)
         words = sentence.words
+        retracted = takes_back(sentence)
+        if retracted is not None:
+            if retracted[0] == 0:
+                self._take_back()
+            if retracted[1] == len(words):
+                return
+        if is_example or self.is_example:
+            return
         if any(word in _JOKES and english.longest(words, at, _JOKES) for at, word in enumerate(words)):
             if sum(word[0].isalpha() for word in words) <= 4:  # "Just kidding!" takes back the sentence before it
-                del self.found[before:]
+                self._take_back()
             self.last = None
+            return
+        bounds = limits(sentence)
+        if bounds.dictated == -1:
             return
         scene = Scene.of(sentence, self.relations.grammar)
         for statement in granted(self._context(scene)):
             self._add(statement)
             self._meet(scene, (scene.sentence.span(*value) for value in statement.binding.values[:1]))
         self._read_aliases(scene)
-        self._read_clauses(scene, limits(sentence))
+        self._read_clauses(scene, bounds)
 
     def _context(self, scene: Scene, teller: Span | None = None, *, is_note: bool = False) -> Context:
         only = next(iter(self.people.values())) if len(self.people) == 1 else None
@@ -120,7 +164,7 @@ class _Reader:
             is_request = bounds.is_request and (start == 0 or scene.words[start - 1] == "and")
             if start >= bounds.end and not is_request:
                 return
-            if self._is_correction(scene, start):
+            if self._is_correction(scene, start) or (start and scene.words[start - 1] == "or"):  # an alternative states nothing
                 continue
             for opening in openings(scene, reached.get(start) or Opening(start, start)):
                 reached[opening.at] = opening

@@ -94,6 +94,9 @@ class _Walk:
         words, forms = self.words, self.scene.grammar.forms
         while self.at < len(words):
             word = words[self.at]
+            if word in english.SELDOM or (self.denied and word in english.MERELY):
+                self.at = len(words)  # "I hardly ever", "I don't just": neither that it is so nor that it is not
+                return
             if word in english.NEVER:
                 self.denied = True
             elif word == "no" and self.word(self.at + 1) == "longer":
