@@ -90,6 +90,7 @@ def test_a_transaction_at_work_is_no_blocker(places: Places):
     begin, go = os.pipe(), os.pipe()
     pid = os.fork()
     if pid == 0:
+        os.close(go[1])  # so that it ends with its parent, whatever happens there
         with journal.mutating(places) as turn:
             turn.begin(SAMPLE).carry_out([journal.write(on("store", "note-one"), b"")], last=False)
             os.write(begin[1], b"x")

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from refold import files, journal
-from refold.errors import Blocked, Drifted, StoreMissing, Usage
+from refold.errors import Blocked, Drifted, Locked, StoreMissing, Usage
 from refold.journal import Direction
 from refold.memory import Memory
+from refold.recover import reset as reset_module
 from refold.recover.reset import RESET, reset, survey
 from refold.store import Places, open_store
 from tests.journal import CALLS, KILLED, changes_of, in_child, killing, left, tree, unsynced
@@ -110,6 +111,15 @@ def test_it_is_refused_while_something_is_unfinished(places: Places):
     stop(places)
     was = tree(places.store)
     with pytest.raises(Blocked):
+        reset(places, confirm=places.origin)
+    assert tree(places.store) == was
+
+
+@pytest.mark.parametrize("lock", ["mutate.lock", "readers.lock"])
+def test_it_waits_for_whoever_changes_or_reads(lock: str, places: Places, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(reset_module, "LOCK_SECONDS_MAX", 0)
+    was = tree(places.store)
+    with files.lock(places.vault / lock, exclusive=False), pytest.raises(Locked):
         reset(places, confirm=places.origin)
     assert tree(places.store) == was
 
