@@ -160,7 +160,8 @@ def an_empty_folder(places: Places) -> None:
 CASES = {
     Condition.MALFORMED: [
         empty, cut, not_canonical, another_phase_without_a_checksum_that_fits, a_phase_that_does_not_exist,
-        a_phase_that_is_not_possible, an_unknown_field, an_unknown_field_beside_the_body, a_missing_field, a_path_that_leads_out, a_target_of_the_journal, a_step_twice,
+        a_phase_that_is_not_possible, an_unknown_field,
+        an_unknown_field_beside_the_body, a_missing_field, a_path_that_leads_out, a_target_of_the_journal, a_step_twice,
         nothing_nested,
     ],
     Condition.UNSUPPORTED: [a_later_version, a_later_version_of_another_form],
