@@ -190,6 +190,7 @@ STATED = {
         "I live in Oslo. That's not true: I live in Kiel.": ["ada lives_in Kiel"],
         "They say I live in Oslo, but that's not true. I live in Kiel.": ["ada lives_in Kiel"],
         "I live in Oslo. The weather here is nice and warm today. That's not true.": ["ada lives_in Oslo"],
+        "I live in Oslo. Giraffes sleep standing up most nights. That's not true.": ["ada lives_in Oslo"],
         "I live in Oslo. It's not right that it rains.": ["ada lives_in Oslo"],
         "I live in Oslo. Ruth says that's not true.": ["ada lives_in Oslo"],
         "I live in Oslo. That's not true of Ruth.": ["ada lives_in Oslo"],

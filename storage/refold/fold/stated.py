@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from refold.fold import english
 from refold.fold.clauses import Opening, Subject, dropped
 from refold.fold.grammar import NONE, Index
 from refold.fold.matching import Binding, match, needs_duration, stance
@@ -52,8 +51,6 @@ def _by_words(context: Context, opening: Opening) -> list[Statement]:
     scene, at = context.scene, opening.at
     speaker = (scene.sentence.voice,)
     denial = 2 if scene.words[at : at + 2] in (("do", "not"), ("no", "longer")) else 1 if scene.word(at) in ("never", "not") else 0
-    if denial and scene.word(at + denial) in english.MERELY:
-        return []
     if denial:
         found = list(_led_by(context, opening, at, speaker, denied=False))
         if any(one.binding.slot and one.binding.slot.kind != "Rest" for one in found):
