@@ -12,7 +12,8 @@ from typing import Any
 import platformdirs
 
 from refold import canonical, files
-from refold.errors import Corrupt, StoreMissing, UnsupportedVersion, Usage
+from refold.errors import Corrupt, RefoldError, StoreMissing, UnsupportedVersion, Usage
+from refold.keys import roots
 from refold.keys import vault as vaults
 from refold.keys.keyring import Keyring
 from refold.keys.vault import Vault
@@ -76,6 +77,17 @@ def places(
     vault = vault or env.get("REFOLD_VAULT") or platformdirs.user_state_path("refold") / origin
     root = root or env.get("REFOLD_ROOT") or platformdirs.user_config_path("refold") / origin
     return Places(where, Path(vault).absolute(), Path(root).absolute(), origin)
+
+
+def is_place(folder: Path) -> bool:
+    """Whether a folder is the store, the vault or the root of some memory, or of a demo; one that may not be looked into is none."""
+    try:
+        names = files.names(folder)
+    except (OSError, RefoldError):
+        return False
+    return (
+        bool({"store.json", DEMO}.intersection(names)) or {"signing", "witness"} <= set(names) or any(map(roots.FILE_NAME.fullmatch, names))
+    )
 
 
 def create(where: Places, *, now: Callable[[], int], random: Callable[[int], bytes] = os.urandom) -> Store:

@@ -369,3 +369,10 @@ def test_an_export_with_a_second_branch_adds_only_the_branch(store, import_, fol
     assert import_(path).added == 2
     write(folder, "conversations.json", export(a=None, b="a", b2="a", c2="b2"))
     assert (import_(path).added, len(events(store))) == (2, 4)
+
+
+def test_a_memory_in_the_folder_is_not_imported_into_itself(store, tmp_path):
+    (tmp_path / "notes.md").write_text("# Notes\n\nA word.\n")
+    assert store.places.store.parent == store.places.vault.parent == store.places.root.parent == tmp_path
+    report = import_files(store, [tmp_path], now=lambda: NOW)
+    assert (report.sources, report.malformed_count) == (("doc:notes.md",), 0)

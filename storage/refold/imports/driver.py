@@ -21,7 +21,7 @@ from refold.errors import NotAllowed, Usage
 from refold.imports import recognise
 from refold.imports.reader import File, Malformed, Options, Reader, Said
 from refold.model import Draft, Role, Source
-from refold.store import Store
+from refold.store import Store, is_place
 from refold.times import DAY
 
 Check = Callable[[Draft], None]
@@ -95,7 +95,7 @@ def import_files(
 
 
 def found(paths: Iterable[Path]) -> Iterator[File | Malformed]:
-    """Yield the files named, and in folders those that are not hidden, sorted, with their names within the folder."""
+    """Yield the files named, and in folders those that are neither hidden nor of a memory, sorted, with their names within the folder."""
     for path in paths:
         try:
             is_folder = stat.S_ISDIR(path.stat().st_mode)
@@ -109,9 +109,10 @@ def found(paths: Iterable[Path]) -> Iterator[File | Malformed]:
 
 
 def _within(folder: Path) -> Iterator[File | Malformed]:
+    """Yield what a folder holds; neither what is hidden nor a memory, which may well lie in it."""
     closed: list[OSError] = []
     for place, folders, names in os.walk(folder, onerror=closed.append):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and not is_place(Path(place, name)))
         for path in (Path(place, name) for name in sorted(names) if not name.startswith(".")):
             yield File(path, path.relative_to(folder).as_posix())
     yield from (_unreadable(Path(error.filename or folder), error) for error in closed)
