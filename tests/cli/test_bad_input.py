@@ -160,7 +160,7 @@ def test_a_principal_that_nobody_knows(shell, call, form):
         ("add", " \n\t"),
         ("add", "x", "--said-at", "yesterday"),
         ("add", "x", "--said-at", "2999-01-01"),
-        ("add", "x", "--said-at", "1066-10-14"),
+        ("add", "x", "--said-at", "0000-10-14"),
         ("add", "x", "--source", "somewhere"),
         ("add", "x", "--source", ":#"),
         ("add", "x", "--role", "king"),
