@@ -106,7 +106,7 @@ def put(path: Path, data: bytes, *, mode: int, temporary: Path, new: bool) -> No
         os.unlink(temporary)
 
 
-def read(path: Path) -> bytes:
+def read(path: Path | str) -> bytes:
     """Return the whole file. FileNotFoundError passes; it is the caller who knows what a missing file means."""
     try:
         with open(path, "rb", buffering=0) as file:
@@ -175,7 +175,10 @@ def names(folder: Path) -> list[str]:
         raise _read_error(error, folder) from error
 
 
-def look(path: Path, *, follow: bool = False) -> Seen | None:
+KINDS = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.FOLDER, stat.S_IFLNK: Kind.SYMLINK}
+
+
+def look(path: Path | str, *, follow: bool = False) -> Seen | None:
     """Say what stands under a name, itself and not what a link leads to unless `follow`; None where nothing does."""
     try:
         found = os.stat(path) if follow else os.lstat(path)
@@ -183,8 +186,7 @@ def look(path: Path, *, follow: bool = False) -> Seen | None:
         return None
     except OSError as error:
         raise _read_error(error, path) from error
-    kinds = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.FOLDER, stat.S_IFLNK: Kind.SYMLINK}
-    kind = kinds.get(stat.S_IFMT(found.st_mode), Kind.OTHER)
+    kind = KINDS.get(stat.S_IFMT(found.st_mode), Kind.OTHER)
     return Seen(kind, stat.S_IMODE(found.st_mode), found.st_size, found.st_dev, found.st_ino)
 
 
@@ -318,7 +320,7 @@ def _write_error(error: OSError, path: Path) -> RefoldError:
     return WriteFailed(f"the disk refuses to write ({reason})", path=path, hint="refold help damage")
 
 
-def _read_error(error: OSError, path: Path) -> RefoldError:
+def _read_error(error: OSError, path: Path | str) -> RefoldError:
     reason = errno.errorcode.get(error.errno or 0, "an unknown error")
     if error.errno in (errno.EACCES, errno.EPERM):
         return NotAllowed(f"the system forbids reading here ({reason})", path=path)

@@ -69,7 +69,7 @@ def test_killed_at_any_change_it_ends_in_one_of_its_two_ends(tmp_path: Path, nam
             assert picture(places) == now
             recover(places, Direction.COMPLETE)
             assert picture(places) == after
-    assert {"prepared", "committing", "committed"} == phases
+    assert {"committing", "committed"} == phases
     assert (refused > 0) == (direction is Direction.ROLL_BACK and name != "reversible")
 
 
@@ -89,7 +89,7 @@ def test_a_write_torn_in_the_middle_is_no_transaction_or_one_that_can_be_complet
             assert picture(places) == after
         else:
             assert picture(places) == before
-    assert torn >= 3
+    assert torn >= 2
 
 
 @pytest.mark.slow

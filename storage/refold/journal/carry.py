@@ -26,7 +26,8 @@ class Work:
     folder: Path
     journal: Journal
     store: Any = None
-    kept: dict[int, bytes] = field(default_factory=dict)  # files of artifacts, as read or written
+    kept: dict[int, bytes] = field(default_factory=dict)  # files of artifacts that this process itself wrote
+    read: dict[int, bytes] = field(default_factory=dict)  # files of artifacts as they are on disk
 
     def enter(self, phase: Phase) -> None:
         """Record durably how far it is."""
@@ -39,11 +40,13 @@ class Work:
 
     def artifact(self, copy: Slice, digest: str) -> bytes:
         """Return kept bytes. Raises Drifted where they are not those that were kept."""
+        if copy.file in self.kept:
+            return self.kept[copy.file][copy.start : copy.start + copy.size]
         path = self.folder / record.artifacts(copy.file)
-        if copy.file not in self.kept:
+        if copy.file not in self.read:
             seen = files.look(path)
-            self.kept[copy.file] = files.read(path) if seen is not None and seen.kind is Kind.FILE else b""
-        data = self.kept[copy.file][copy.start : copy.start + copy.size]
+            self.read[copy.file] = files.read(path) if seen is not None and seen.kind is Kind.FILE else b""
+        data = self.read[copy.file][copy.start : copy.start + copy.size]
         if len(data) != copy.size or self.journal.digest(data) != digest:
             raise Drifted("the bytes kept for a step are not there, or not those that were kept", path=path, hint=HINT)
         return data
@@ -87,10 +90,13 @@ def is_undone(work: Work, step: RecordedCommit) -> bool:
     return _log(work).committed(work.journal.undoing(step.txn), after=step.after)
 
 
-def finish(work: Work) -> None:
-    """Take away the record of a transaction that has ended, if every target is as it was left. Raises Drifted."""
+def finish(work: Work, unseen: int | None = None) -> None:
+    """Take away the record of a transaction that has ended, if every target is as it was left. Raises Drifted.
+
+    Who has just looked at the steps from `unseen` on looks at those before it alone.
+    """
     goal = Standing.BEFORE if work.journal.phase.goes_back else Standing.AFTER
-    for step in work.journal.steps:
+    for step in work.journal.steps[:unseen]:
         if isinstance(step, RecordedChange):
             standing, how = compare(work.places, work.journal, step)
             if standing is not goal:

@@ -1,8 +1,8 @@
 """Transactions: a list of steps is recorded, prepared and carried out, and an interruption leaves a record to go on from.
 
     planned      steps, and every byte that is needed to go on or to go back, are gathered in a folder without a name
-    prepared     all of that is durable; the folder gets its name
-    committing   from here targets may have changed
+    prepared     all of that is durable
+    committing   the folder has its name: from here targets may have changed
     committed    every target is as it should be; the record is cleared away
 
 One process at a time: whoever changes more than one commit or one pointer holds `mutate.lock` from before the first look to the end.
@@ -90,7 +90,7 @@ class Transaction:
             carry.forward(work, first)
             if last:
                 work.enter(Phase.COMMITTED)
-                carry.finish(work)
+                carry.finish(work, first)
         except RefoldError as error:
             error.hint = f"{HINT} --transaction-id {work.journal.id}"
             raise
@@ -106,7 +106,7 @@ class Transaction:
             kind=self._kind.name,
             origin=self._places.origin,
             key=self._random(KEY_BYTES),
-            phase=Phase.PREPARED,
+            phase=Phase.COMMITTING,
             steps=(),
             staged=0,
             whole=False,
@@ -128,15 +128,13 @@ class Transaction:
             contents = [*hold, (unnamed / artifacts(0), kept), (unnamed / record.NAME, form.encode(journal))]
             files.create_all(unnamed, contents)
             files.rename_folder(unnamed, folder)
-            work = Work(self._places, folder, journal, self._store, {0: kept})
-            work.enter(Phase.COMMITTING)
         except RefoldError:
             with suppress(RefoldError, OSError):  # the first error is the one to tell
                 if files.look(folder) is not None:
                     files.rename_folder(folder, unnamed)
                 carry.clear(unnamed)
             raise
-        return work
+        return Work(self._places, folder, journal, self._store, {0: kept})
 
     def _extend(self, work: Work, recorded: Sequence[Recorded], kept: bytes, *, last: bool) -> None:
         number = 1 + _last_file(work.journal)
@@ -180,19 +178,14 @@ def _recorded_change(
     step: Change, places: Places, journal: Journal, keep: Callable[[bytes], Slice], *, parent_is_made: bool
 ) -> RecordedChange:
     found = targets.find(places, step.target)
-    path = targets.path_of(places, step.target)
     if not _is(found, step.before) or (found.parent is None and not parent_is_made):
+        path = targets.path_of(places, step.target)
         raise Drifted("a target is not what the change was planned for", path=path, hint="refold status")
-    copy = None
-    if found.what is None and step.keeps_before:
-        data = files.read(path)
-        if steps.digest(data) != found.content:
-            raise Drifted("a target changed while it was read", path=path)
-        copy = keep(data)
+    copy = keep(found.data) if found.what is None and step.keeps_before else None
     after = side(step.after, step.mode, journal, keep(step.data) if isinstance(step.after, bytes) else None)
     return RecordedChange(
         target=step.target,
-        before=side(found.content if found.what is None else found.what, found.mode, journal, copy),
+        before=side(step.before, found.mode, journal, copy),
         after=after,
         parent=None if parent_is_made and found.parent is None else found.parent,
         identity=found.identity if step.after is ABSENT else None,
@@ -201,7 +194,7 @@ def _recorded_change(
 
 
 def _is(found: Found, content: bytes | Nothing) -> bool:
-    return found.what is content if isinstance(content, Nothing) else found.what is None and found.content == content
+    return found.what is content if isinstance(content, Nothing) else found.what is None and steps.digest(found.data) == content
 
 
 def _identity(place: Place, places: Places) -> Identity | None:

@@ -198,7 +198,7 @@ def _count(value: Any) -> int:
 def _is_sound(journal: Journal) -> bool:
     """Whether what the fields say goes together: no phase without what must have come before it."""
     steps = len(journal.steps)
-    staged = journal.staged == steps if journal.phase is Phase.PREPARED else journal.staged <= steps
+    staged = journal.staged <= steps
     ended = journal.phase in (Phase.COMPLETING, Phase.COMMITTED)
     once = len(set(journal.targets)) == len(journal.targets) and set(journal.places) == set(Place)
     return staged and once and (not ended or (journal.whole and journal.staged == steps))

@@ -28,10 +28,9 @@ ARTIFACTS = re.compile(r"artifacts(\.[1-9][0-9]{0,5})?")
 class Phase(StrEnum):
     """How far a transaction came. What ended before `committed` or `rolled-back` is unfinished.
 
-    What is only planned has no name yet: its folder gets one when all in it is durable.
+    What is planned or prepared has no name yet: its folder gets one when all in it is durable, and from there it is committing.
     """
 
-    PREPARED = "prepared"
     COMMITTING = "committing"
     COMMITTED = "committed"
     COMPLETING = "completing"
@@ -45,16 +44,11 @@ class Phase(StrEnum):
     @property
     def has_direction(self) -> bool:
         """Whether it is decided for good where it goes."""
-        return self not in (Phase.PREPARED, Phase.COMMITTING)
+        return self is not Phase.COMMITTING
 
     @property
     def goes_back(self) -> bool:
         return self in (Phase.ROLLING_BACK, Phase.ROLLED_BACK)
-
-    @property
-    def may_have_acted(self) -> bool:
-        """Whether a target may have been touched already."""
-        return self is not Phase.PREPARED
 
 
 @dataclass(frozen=True, slots=True)

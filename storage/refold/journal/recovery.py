@@ -245,10 +245,9 @@ def _against(work: Work, seen: tuple[StepSeen, ...], direction: Direction) -> li
         for at, one in enumerate(seen)
         if one.standing is Standing.DRIFTED
     ]
-    begun = journal.staged if journal.phase.may_have_acted else 0
     found += [
         Obstacle(Cause.DRIFT, "a step that had not begun is done already", _path(work, one.step), at)
-        for at, one in enumerate(seen[begun:], begun)
+        for at, one in enumerate(seen[journal.staged :], journal.staged)
         if one.standing is Standing.AFTER
     ]
     if journal.phase.is_final:

@@ -83,8 +83,11 @@ def require_clear(places: Places) -> None:
 
 def settle(places: Places) -> None:
     """Clear away what has ended, and refuse a change while anything else is left. The caller holds the lock. Raises Blocked."""
-    _sweep(places)
-    for entry in entries(places):
+    found = entries(places)
+    if found:
+        _sweep(places, found)
+        found = entries(places)
+    for entry in found:
         raise blocked(entry)
 
 
@@ -102,9 +105,9 @@ def require_appendable(places: Places) -> None:
                 raise blocked(entry)
 
 
-def _sweep(places: Places) -> None:
+def _sweep(places: Places, found: list[Entry]) -> None:
     """Clear away transactions that have ended and folders of those that never began; what the rules do not let go stays."""
-    for entry in entries(places):
+    for entry in found:
         try:
             if entry.condition is Condition.ENDED and entry.journal:
                 carry.finish(carry.Work(places, entry.path, entry.journal))
