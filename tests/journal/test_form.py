@@ -16,7 +16,7 @@ from refold.errors import Blocked
 from refold.journal import Condition, Direction, form
 from refold.journal.form import Malformed, Unsupported
 from refold.store import Places
-from tests.journal import HOLDING, SAMPLE, ground, half_done, interrupted, left, on, reversible, tree
+from tests.journal import HOLDING, KILLED, SAMPLE, ground, half_done, left, on, reversible, stopped_after, tree
 
 
 def transaction(places: Places) -> Path:
@@ -251,7 +251,7 @@ def test_a_transaction_in_the_store_instead_of_the_vault_is_not_believed(tmp_pat
 
 def test_appends_wait_for_a_kind_that_holds_them_also_where_its_journal_cannot_be_read(tmp_path: Path):
     places = ground(tmp_path)
-    assert interrupted(places, reversible(places), 30, kind=HOLDING)
+    assert stopped_after(lambda: journal.commit(places, HOLDING, reversible(places)), 3) == KILLED
     (entry,) = left(places)
     with pytest.raises(Blocked):
         journal.require_appendable(places)

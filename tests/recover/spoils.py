@@ -13,15 +13,14 @@ from refold.recover import findings
 from refold.recover.findings import Code
 from refold.store import Places, open_store
 from tests.conftest import now
-from tests.journal import CALLS, KILLED, SAMPLE, in_child, killing, left, on
+from tests.journal import KILLED, SAMPLE, left, on, stopped_after
 from tests.journal.test_drift import end_without_clearing
-from tests.log import Disk
 
 
 def stop(places: Places) -> Path:
     """Leave an unfinished transaction behind, one of its two steps done; return its folder."""
     steps = [journal.write(on("store", f"note-{number}"), b"x") for number in range(2)]
-    assert in_child(lambda: journal.commit(places, SAMPLE, steps), Disk(killing(22), calls=CALLS)) == KILLED
+    assert stopped_after(lambda: journal.commit(places, SAMPLE, steps), 1) == KILLED
     (entry,) = left(places)
     return entry.path
 

@@ -15,7 +15,7 @@ from refold.memory import Memory
 from refold.recover import reset as reset_module
 from refold.recover.reset import RESET, reset, survey
 from refold.store import Places, open_store
-from tests.journal import CALLS, KILLED, changes_of, in_child, killing, left, tree, unsynced
+from tests.journal import CALLS, KILLED, changes_of, in_child, killing, left, stopped_after, tree, unsynced
 from tests.log import Disk
 from tests.recover.conftest import fill
 from tests.recover.spoils import stop
@@ -158,7 +158,7 @@ def test_a_store_that_cannot_be_opened_can_be_taken_away(loss: Callable[[Places]
 
 def test_appends_wait_while_a_reset_is_unfinished_and_it_can_only_be_completed(tmp_path: Path):
     places = fill(tmp_path)
-    assert in_child(lambda: reset(places, confirm=places.origin), Disk(killing(30), calls=CALLS)) == KILLED
+    assert stopped_after(lambda: reset(places, confirm=places.origin), 8) == KILLED
     (entry,) = left(places)
     with pytest.raises(Blocked):
         journal.require_appendable(places)
@@ -208,7 +208,7 @@ def test_killed_at_any_change_it_is_completed_and_run_again_to_the_same_end(tmp_
 
 def test_what_comes_into_a_folder_meanwhile_stops_it_where_it_is(tmp_path: Path):
     places = fill(tmp_path)
-    assert in_child(lambda: reset(places, confirm=places.origin), Disk(killing(30), calls=CALLS)) == KILLED
+    assert stopped_after(lambda: reset(places, confirm=places.origin), 8) == KILLED
     (places.store / "log/commits/mine").write_bytes(b"mine")
     (entry,) = left(places)
     was = tree(tmp_path)
