@@ -155,6 +155,16 @@ def test_a_verb_that_finds_it_must_not_go_on_takes_back_what_it_did(tmp_path: Pa
     assert journal.entries(places) == []
 
 
+def test_within_one_turn_too_a_transaction_that_has_not_ended_forbids_the_next(tmp_path: Path):
+    places = ground(tmp_path)
+    with journal.mutating(places) as turn:
+        turn.commit(SAMPLE, [journal.write(on("store", "first"), b"")])
+        turn.begin(SAMPLE).carry_out([journal.write(on("store", "second"), b"")], last=False)
+        with pytest.raises(Blocked):
+            turn.commit(SAMPLE, [journal.write(on("store", "third"), b"")])
+    assert not (places.store / "third").exists()
+
+
 def test_of_a_transaction_that_is_not_whole_only_the_way_back_is_safe(tmp_path: Path):
     places = ground(tmp_path)
     with journal.mutating(places) as turn:

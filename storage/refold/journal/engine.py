@@ -53,13 +53,20 @@ class Turn:
     def __init__(self, places: Places, random: Random) -> None:
         self._places = places
         self._random = random
+        self._has_begun = False
 
     def commit(self, kind: Kind, changes: Sequence[Step], *, store: Any = None) -> None:
         """Carry out steps as one transaction. See `commit`."""
         self.begin(kind, store=store).carry_out(changes, last=True)
 
     def begin(self, kind: Kind, *, store: Any = None) -> Transaction:
-        """Return a transaction whose steps come in several lists, because the later ones depend on what the earlier ones did."""
+        """Return a transaction whose steps come in several lists, because the later ones depend on what the earlier ones did.
+
+        Raises Blocked where an earlier one of this turn has not ended.
+        """
+        if self._has_begun:
+            scan.settle(self._places)  # the one before must have ended
+        self._has_begun = True
         return Transaction(self._places, kind, store=store, random=self._random)
 
 
@@ -76,17 +83,14 @@ class Transaction:
     def carry_out(self, changes: Sequence[Step], *, last: bool) -> None:
         """Record, prepare and carry out steps. Until the `last` ones are recorded, the transaction can only be rolled back."""
         steps.check(changes, self._work.journal.targets if self._work else ())
-        work = self._work
-        first = len(work.journal.steps) if work else 0
-        if work is None:
-            journal = self._new_journal()
-            recorded, kept = plan(self._places, journal, changes, number=0, version=self._version())
-            work = self._begin(journal, recorded, kept, last=last)
-        else:
-            recorded, kept = plan(self._places, work.journal, changes, number=1 + _last_file(work.journal), version=self._version())
-            self._extend(work, recorded, kept, last=last)
-        self._work = work
+        journal = self._work.journal if self._work else self._new_journal()
+        first, number = len(journal.steps), 1 + _last_file(journal) if self._work else 0
+        recorded, kept = plan(self._places, journal, changes, number=number, version=self._version())
+        extends = self._work is not None
+        work = self._work = self._work or self._begin(journal, recorded, kept, last=last)
         try:
+            if extends:
+                self._extend(work, recorded, kept, number=number, last=last)
             carry.forward(work, first)
             if last:
                 work.enter(Phase.COMMITTED)
@@ -136,8 +140,7 @@ class Transaction:
             raise
         return Work(self._places, folder, journal, self._store, {0: kept})
 
-    def _extend(self, work: Work, recorded: Sequence[Recorded], kept: bytes, *, last: bool) -> None:
-        number = 1 + _last_file(work.journal)
+    def _extend(self, work: Work, recorded: Sequence[Recorded], kept: bytes, *, number: int, last: bool) -> None:
         work.save(replace(work.journal, steps=(*work.journal.steps, *recorded), whole=last))
         files.create(work.folder / artifacts(number), kept)
         work.kept[number] = kept
