@@ -1,0 +1,110 @@
+"""The verdict on a log: what is damaged, what can be had back, and whether to go on. Values only; who looks at the disk is elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """The four verdicts."""
+
+    INTACT = "WAL_INTACT"
+    RECOVERABLE = "RECOVERABLE_FROM_CHECKPOINT"
+    BOUNDARY = "CORRUPTION_BOUNDARY_DETECTED"
+    UNRECOVERABLE = "UNRECOVERABLE_CORRUPTION"
+
+
+class DamageKind(StrEnum):
+    """What is wrong with a range of entries."""
+
+    PAYLOAD = "payload"  # the ciphertext is not that of its commitment
+    HEADER = "header"
+    LINK = "link"  # the entry hash does not follow the one before it
+    GAP = "gap"
+    DUPLICATE = "duplicate"
+    ORDER = "order"
+    MISSING = "file missing"
+    COMMIT = "commit"
+    SIGNATURE = "signature"
+    CUT = "cut against witness"
+    FORK = "fork"
+
+
+class Directive(StrEnum):
+    """Whether a machine may go on by itself."""
+
+    PROCEED = "PROCEED"
+    HALT = "HALT"
+
+
+class Completeness(StrEnum):
+    """What is known of the end of the log. Without an outside memory a cut tail cannot be told from a short log."""
+
+    UNWITNESSED = "UNWITNESSED"
+    LOCAL = "LOCAL_WITNESS"
+    EXTERNAL = "EXTERNAL_WITNESS"
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A damaged half-open range of sequence numbers, and the file in which it was found.
+
+    An empty range is damage that hides no entry: a commit that is not the newest and replaces parts, say.
+    """
+
+    first: int
+    end: int
+    kind: DamageKind
+    path: str  # within the store, POSIX
+    version: int | None = None  # of the commit that lists the range
+
+
+@dataclass(frozen=True, slots=True)
+class SeenHead:
+    """A head of the log as a witness remembers it."""
+
+    size: int  # entries
+    root: bytes  # RFC 6962, 32 bytes
+    is_external: bool  # kept on another host, under another user id, or in a locked object store
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A signed head with the attestation of the state that was folded from it."""
+
+    size: int
+    root: bytes
+    generation: int  # of the state
+    epoch: int  # of the keys
+    attested: bytes  # HMAC(attest_key of the epoch, state hash)
+    path: str  # within the store, POSIX
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What the operator demands before a machine may go on."""
+
+    require_checkpoint: bool = False
+    allow_partial_replay: bool = False
+    require_witness: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What a verification of the log found. Nothing in it was supplied: everything is recomputed from the files."""
+
+    kind: Kind
+    size: int  # entries: the larger of the newest validly signed head and the newest witnessed one
+    root: bytes | None  # over all of them; None where they are not all there
+    replay_from: int | None
+    replay_until: int | None
+    first_bad: int | None
+    last_good: int | None
+    damage: tuple[Damage, ...]
+    completeness: Completeness
+    directive: Directive
+    reason: str  # one sentence
+    policy: Policy
+    digest: bytes  # over all inputs: files read with their digests, checkpoints, heads seen, policy
+    next: str  # a command
