@@ -71,11 +71,21 @@ class Serve:
 
 
 @dataclass(frozen=True, slots=True)
+class Verify:
+    """What a verification of the log demands before a machine may go on."""
+
+    require_checkpoint: bool
+    allow_partial_replay: bool
+    require_witness: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of refold.toml."""
 
     nightly: Nightly
     serve: Serve
+    verify: Verify
     principals: Mapping[str, Principal]
 
     def principal(self, name: str) -> Principal:
@@ -109,7 +119,7 @@ def load(env: Mapping[str, str] = os.environ) -> Settings:
         for name, table in layer.items():
             merged[name] |= table
     principals = {name: _principal(name, table) for name, table in merged["principals"].items()}
-    return Settings(Nightly(**merged["nightly"]), Serve(**merged["serve"]), principals)
+    return Settings(Nightly(**merged["nightly"]), Serve(**merged["serve"]), Verify(**merged["verify"]), principals)
 
 
 def _principal(name: str, table: Table) -> Principal:
@@ -123,6 +133,10 @@ def _text(value: object) -> bool:
 
 def _texts(value: object) -> bool:
     return isinstance(value, list) and all(_text(each) for each in value)
+
+
+def _flag(value: object) -> bool:
+    return isinstance(value, bool)
 
 
 def _count(low: int, high: int) -> Callable[[object], bool]:
@@ -154,10 +168,15 @@ SECTIONS: Mapping[str, Mapping[str, tuple[Callable[[object], bool], str]]] = {
         "database": (lambda value: isinstance(value, str), "a text"),
         "history_days": (_count(1, 3650), "a number of days from 1 to 3650"),
     },
+    "verify": {
+        "require_checkpoint": (_flag, "true or false"),
+        "allow_partial_replay": (_flag, "true or false"),
+        "require_witness": (_flag, "true or false"),
+    },
     "principals": {},
 }
 PRINCIPAL = {
-    "all": (lambda value: isinstance(value, bool), "true or false"),
+    "all": (_flag, "true or false"),
     "labels": (_texts, "a list of texts"),
     "users": (_texts, "a list of texts"),
 }

@@ -17,6 +17,7 @@ def test_the_shipped_settings_are_valid_and_know_the_operator():
     shipped = settings.load({})
     assert shipped.serve.host == "127.0.0.1"
     assert shipped.principal("operator").labels is None
+    assert shipped.verify == settings.Verify(False, False, False)
 
 
 def test_an_own_file_changes_what_it_names_and_nothing_else(tmp_path):
@@ -47,6 +48,8 @@ def test_the_file_in_the_help_is_valid(tmp_path):
         ('[nightly]\ncron = "daily"\n', "nightly.cron"),
         ('[nightly]\ntimezone = "Mars/Olympus"\n', "nightly.timezone"),
         ('[nightly]\ntimezone = "../../etc/passwd"\n', "nightly.timezone"),
+        ("[verify]\nrequire_witness = 1\n", "verify.require_witness"),
+        ("[verify]\nrequire = true\n", "verify.require"),
         ("serve = 1\n", "serve"),
         ("[sevre]\n", "sevre"),
         ("[principals]\nada = 1\n", "principals.*"),

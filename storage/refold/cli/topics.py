@@ -107,6 +107,11 @@ what it leaves out keeps its default.
     database = ""            # SQLite under the store; or postgresql+asyncpg://USER@HOST/NAME
     history_days = 90        # how long Prefect keeps its records of runs
 
+    [verify]                 # what `refold audit --log` demands before it says PROCEED
+    require_checkpoint = false
+    allow_partial_replay = false
+    require_witness = false
+
     [principals.NAME]        # see `refold help principals`
 """,
     ),
