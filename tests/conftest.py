@@ -12,6 +12,8 @@ import pytest
 from refold.store import Places, Store, create
 from refold.store import places as find_places
 
+os.environ.pop("COLUMNS", None)  # what commands print is as wide as the tests say
+
 
 def now() -> int:
     """Return the time in µs since 1970."""

@@ -218,3 +218,18 @@ def test_an_audience_is_seen_by_principals_who_hold_its_labels(shell, tmp_path, 
     assert "PIN" not in shell("search", "PIN", "--user", "ada").out
     assert shell("search", "Siemens", "--as", "child", "--user", "ben").code == 16
     assert shell("status", "--as", "child").code == 16
+
+
+def test_many_warnings_of_one_kind_are_one_for_a_person_and_all_for_a_program(shell, tmp_path):
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text('{"role": "user", "content": "I like tea."}\n' + '{"role": "king", "content": "x"}\n' * 9)
+    said = shell("import", str(chat), "--user", "ada").err
+    assert said.count("left out") == 1
+    assert "and 8 more such warnings, which --format json lists" in said
+    assert [each["code"] for each in shell.json("import", str(chat), "--user", "ada").envelope["findings"]].count("RF-IMPORT-001") == 9
+
+
+def test_a_note_is_shown_by_the_beginning_of_its_id(shell):
+    event = shell.json("add", "I like Darjeeling.", "--user", "ada").data["event_id"]
+    assert f"note:{event[:8]}  unfolded" in shell("search", "Darjeeling", "--user", "ada").out
+    assert shell.json("search", "Darjeeling", "--user", "ada").data["results"][0]["source"] == f"note:{event}"

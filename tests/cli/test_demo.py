@@ -112,6 +112,19 @@ def test_every_command_that_the_demo_proposes_works(tmp_path, capsys):
         assert capsys.readouterr().out.count("\n") >= 3
 
 
+def test_the_demo_names_refold_as_whoever_ran_it_can_name_it(tmp_path, monkeypatch):
+    command = tmp_path / "a venv" / "bin" / "refold"
+    command.parent.mkdir(parents=True)
+    command.write_text("#!/bin/sh\n")
+    command.chmod(0o700)
+    monkeypatch.chdir(tmp_path)
+    activated = {"PATH": str(command.parent)}
+    assert demo.typed(str(command), activated) == "refold"
+    assert demo.typed("a venv/bin/refold", {"PATH": "/nowhere"}) == "'a venv/bin/refold'"
+    assert demo.typed(str(command), activated | {"UV_RUN_RECURSION_DEPTH": "1"}) == "'a venv/bin/refold'"
+    assert demo.typed("/usr/lib/python3/site-packages/refold/__main__.py", activated) == "refold"
+
+
 def test_whoever_adds_to_a_demo_is_told_that_its_keys_are_public(tmp_path, capsys):
     folder = tmp_path / "demo"
     demo.fill(folder)

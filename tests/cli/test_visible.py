@@ -5,7 +5,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from refold.cli.visible import plural, shorten, table, visible, width
+from refold.cli.visible import from_here, plural, shorten, table, visible, width
 
 
 def test_what_moves_the_cursor_or_turns_the_order_is_shown_as_an_escape():
@@ -35,6 +35,37 @@ def test_a_shortened_text_fits(text, columns):
 def test_columns_line_up_with_wide_and_combined_characters():
     lines = table([("東京", "x"), ("e\u0301", "x"), ("abc", "x")])
     assert lines == ["東京  x", "e\u0301     x", "abc   x"]
+
+
+def test_a_long_cell_is_cut_before_a_short_one():
+    rows = [("90d61c7e", "Ada", "lives_in", "Munich", "chat:" + "x" * 60, "I've been living in Munich since 2023, and like it")]
+    for columns in (80, 90, 100):
+        (line,) = table(rows, columns=columns)
+        assert width(line) <= columns
+        assert line.startswith("90d61c7e  Ada  lives_in  Munich  chat:xxxx")
+        assert line.count("…") == 2
+
+
+@given(st.lists(st.text(max_size=60), min_size=1, max_size=7), st.integers(40, 200))
+def test_a_table_keeps_to_its_columns_and_cuts_only_where_it_must(row, columns):
+    (line,) = table([row], columns=columns)
+    (whole,) = table([row], columns=10_000)
+    assert width(line) <= max(columns, len(row) * 12)
+    if width(whole) <= columns:
+        assert line == whole
+
+
+def test_what_a_program_reads_is_not_cut_and_columns_says_how_wide_a_screen_is(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert table([("a", "b" * 900)]) == ["a  " + "b" * 900]
+    monkeypatch.setenv("COLUMNS", "60")
+    assert width(*table([("a", "b" * 900)])) == 60
+
+
+def test_a_path_is_shown_as_it_is_typed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert from_here(tmp_path / "memory" / "store") == "memory/store"
+    assert from_here("/elsewhere/store") == "/elsewhere/store"
 
 
 def test_a_table_fits_and_cuts_only_what_is_too_long():

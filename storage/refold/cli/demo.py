@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shlex
 import shutil
 import subprocess
+import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +24,7 @@ from refold.cli.command import FORMAT_VERSION, Command
 from refold.cli.envelope import Outcome
 from refold.cli.orchestrator import Home, child
 from refold.cli.progress import progress
-from refold.cli.visible import plural, table, visible
+from refold.cli.visible import from_here, plural, table, visible
 from refold.errors import RefoldError, Usage
 
 if TYPE_CHECKING:
@@ -37,7 +40,7 @@ NEXT = (
     "status",
     "facts Ada --as operator --history",
     'search "boathouse" --as operator --explain',
-    'context "plan a dinner for Ada" --as operator --tokens 200',
+    'context "plan a dinner for Ada" --as operator --tokens 300',
     'sql "select kind, count(*) from log group by kind"',
 )
 
@@ -131,7 +134,7 @@ def shown_to(folder: Path, memory: Memory, imported: ImportReport, night: dict[s
     explanation = memory.why(facts[0])
     status = memory.status()
     counts = night["counts"]
-    where = _from_here(folder)
+    where = from_here(folder)
     lines = [
         f"log      {plural(status.events, 'event')} from {plural(imported.files, 'file')}, {plural(status.subjects, 'person', 'people')}",
         f"fold     {plural(status.assertions, 'assertion')}, {counts['rejected']:,} rejected; read by patterns, no model was asked",
@@ -146,10 +149,10 @@ def shown_to(folder: Path, memory: Memory, imported: ImportReport, night: dict[s
         f"why      {facts[0].relation} {visible(facts[0].value)}",
         *explained.lines(explanation),
         "",
-        *_where(folder, where),
+        *_where(where),
         "",
         "next",
-        *(f"  refold {command} --store {where}" for command in NEXT),
+        *(f"  {typed(sys.argv[0])} {command} --store {shlex.quote(where)}" for command in NEXT),
     ]
     data = {
         "folder": str(folder),
@@ -162,7 +165,7 @@ def shown_to(folder: Path, memory: Memory, imported: ImportReport, night: dict[s
     return Outcome(data, lines, format_version=FORMAT_VERSION)
 
 
-def _where(folder: Path, where: str) -> list[str]:
+def _where(where: str) -> list[str]:
     rows = [
         (f"{where}/store/log", "what was said: sealed, signed, append-only"),
         (f"{where}/store/state", "what was made of it: encrypted, can be made again"),
@@ -177,10 +180,17 @@ def _where(folder: Path, where: str) -> list[str]:
     ]
 
 
-def _from_here(folder: Path) -> str:
-    """Return a path as a person types it."""
-    here = Path.cwd()
-    return visible(str(folder.relative_to(here)) if folder.is_relative_to(here) else str(folder))
+def typed(argv0: str, env: Mapping[str, str] = os.environ) -> str:
+    """Return how whoever ran this command names `refold`: by its name where their shell finds it, else by its path."""
+    found = shutil.which("refold", path=env.get("PATH"))
+    if Path(argv0).name != "refold" or (found and Path(found).absolute() == Path(argv0).absolute() and not _is_run_by_uv(env)):
+        return "refold"
+    return shlex.quote(from_here(Path(argv0).absolute()))
+
+
+def _is_run_by_uv(env: Mapping[str, str]) -> bool:
+    # `uv run` puts the venv on the PATH of this process alone.
+    return "UV_RUN_RECURSION_DEPTH" in env
 
 
 RUNS = {"demo": Command(_configure, _run)}

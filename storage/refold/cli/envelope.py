@@ -6,13 +6,14 @@ import errno
 import json
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TextIO
 
 from refold.cli.visible import visible
 from refold.errors import NotAllowed, RefoldError, WriteFailed, fault
 
 OUTPUT_SCHEMA_VERSION = 1
+ALIKE_MAX = 3  # warnings of one kind that a person is told one by one
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class Outcome:
     exit_code: int = 0
     exit_class: str = "ok"
     said: bool = False  # already printed: the command went on after it
+    sums_up: bool = False  # a person is told the first of many warnings of one kind, and how many there are
 
 
 def failure(error: RefoldError) -> Outcome:
@@ -85,9 +87,24 @@ def say(command: str | None, outcome: Outcome, form: str, *, out: TextIO | None 
     for line in outcome.lines:
         print(line, file=out)
     out.flush()
-    for finding in outcome.findings:
+    for finding in summed(outcome.findings) if outcome.sums_up else outcome.findings:
         print("\n".join(finding_lines(finding)), file=err)
     err.flush()
+
+
+def summed(findings: Sequence[Finding]) -> list[Finding]:
+    """Return findings for a person: of many warnings of one kind the first, which says how many there are."""
+    kinds: dict[tuple[str, str], list[Finding]] = {}
+    for finding in findings:
+        kinds.setdefault((finding.code, finding.severity), []).append(finding)
+    told: list[Finding] = []
+    for (_, severity), alike in kinds.items():
+        if severity != "warning" or len(alike) <= ALIKE_MAX:
+            told += alike
+        else:
+            more = f"{alike[0].message}; and {len(alike) - 1:,} more such warnings, which --format json lists"
+            told.append(replace(alike[0], message=more))
+    return told
 
 
 def finding_lines(finding: Finding) -> list[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from refold import times
-from refold.cli.shown import SHORT_ID, relation, since, value
+from refold.cli.shown import SHORT_ID, relation, since, source, value
 from refold.cli.visible import table, visible
 from refold.model import Span
 from refold.reading import Fact
@@ -42,7 +42,7 @@ def _lines(explanation: Explanation, indent: str) -> Iterator[str]:
 def _saying(saying: Saying, asserted_as: str, indent: str) -> Iterator[str]:
     rank = "" if asserted_as == "the entity itself" else f", as {asserted_as}"
     said = f"said by {saying.speaker}, {times.short(saying.said_at)}{rank}"
-    yield indent + visible(f"  {said}  {saying.source}  seq {saying.seq}")
+    yield indent + visible(f"  {said}  {source(saying.source)}  seq {saying.seq}")
     yield indent + "    " + marked(saying.text, saying.spans)
 
 
@@ -82,9 +82,9 @@ def _reasons(explanation: Explanation) -> Iterator[tuple[str, ...]]:
     for other in explanation.against:
         yield ("contested", _other(other))
     for saying in explanation.aliases:
-        yield ("same as", f"{saying.source}  {marked(saying.text, saying.spans)}")
+        yield ("same as", f"{source(saying.source)}  {marked(saying.text, saying.spans)}")
 
 
 def _other(fact: Fact) -> str:
     said = f"said by {fact.asserted_by}, {times.short(fact.said_at)}"
-    return f"{fact.fact_id.hex()[:SHORT_ID]}  {value(fact)}  ({fact.standing.value})  {said}  {fact.source}"
+    return f"{fact.fact_id.hex()[:SHORT_ID]}  {value(fact)}  ({fact.standing.value})  {said}  {source(fact.source)}"

@@ -76,7 +76,7 @@ def imported(report: ImportReport) -> Outcome:
         findings.append(
             Finding(DIFFERING, "warning", conflict, details={"sources": ", ".join(report.conflicts)}, remediation="refold help import")
         )
-    return Outcome(data, lines, findings, format_version=FORMAT_VERSION)
+    return Outcome(data, lines, findings, format_version=FORMAT_VERSION, sums_up=True)
 
 
 RUNS = {"import": Command(_configure, _run)}

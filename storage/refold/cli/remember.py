@@ -11,7 +11,7 @@ from refold.cli import arguments
 from refold.cli.command import FORMAT_VERSION, Command, cautions, opened
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.progress import progress
-from refold.cli.visible import plural, table
+from refold.cli.visible import from_here, plural, table
 from refold.model import Role
 
 if TYPE_CHECKING:
@@ -27,9 +27,9 @@ def _init(given: Namespace) -> Outcome:
         places, origin = memory.places, memory.store.origin
     data = {"origin": origin, "places": _places(places)}
     meaning = (
-        ("store", str(places.store), "log and state, sealed: copy it, back it up"),
-        ("vault", str(places.vault), "its keys, wrapped: back it up, but never with the store"),
-        ("root", str(places.root), "opens the vault: in no backup of it; lost is lost"),
+        ("store", from_here(places.store), "log and state, sealed: copy it, back it up"),
+        ("vault", from_here(places.vault), "its keys, wrapped: back it up, but never with the store"),
+        ("root", from_here(places.root), "opens the vault: in no backup of it; lost is lost"),
     )
     lines = table([row for name, path, what in meaning for row in ((name, path), ("", what))])
     return Outcome(data, lines, disclaimers=(disclaimers.ROOT_FILE,), format_version=FORMAT_VERSION)
@@ -186,9 +186,9 @@ def status_lines(status: Status) -> list[str]:
         ("to fold", f"{plural(status.unfolded, 'entry', 'entries')}" if status.unfolded else "nothing"),
         ("facts", f"{plural(status.assertions, 'assertion')}, {plural(status.edges, 'alias', 'aliases')}; rejected: {rejected}"),
         ("keys", f"epoch {status.epoch}" + (", fenced: an erasure is under way" if status.fenced else "")),
-        ("store", str(status.places.store)),
-        ("vault", str(status.places.vault)),
-        ("root", str(status.places.root)),
+        ("store", from_here(status.places.store)),
+        ("vault", from_here(status.places.vault)),
+        ("root", from_here(status.places.root)),
     ]
     return table(rows)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from refold.state.search import Found
 
 SHORT_ID = 8  # hex digits of a fact id that a person types
+_NOTE = re.compile(r"note:[0-9a-f]{32}")  # what has no source but itself
 
 
 def fact_data(fact: Fact) -> dict[str, object]:
@@ -78,12 +80,17 @@ def fact_table(facts: Sequence[Fact], *, standing: bool = False, entity: bool = 
             value(fact),
             since(fact),
             *((fact.standing.value,) if standing else ()),
-            f"by rule {fact.rule}" if fact.rule else fact.source,
+            f"by rule {fact.rule}" if fact.rule else source(fact.source),
             quoted(fact.quote) if fact.quote else "",
         )
         for fact in facts
     ]
     return table(rows)
+
+
+def source(text: str) -> str:
+    """Return where something was said, as short as a person needs it: of a note only how its id begins."""
+    return text[: len("note:") + SHORT_ID] if _NOTE.fullmatch(text) else text
 
 
 def relation(fact: Fact) -> str:
@@ -107,7 +114,9 @@ def since(fact: Fact) -> str:
 def hit_table(hits: Sequence[Hit]) -> list[str]:
     """Return one line per found event; those that no fold has read yet are marked."""
     marks = [() if all(each.folded for each in hits) else ("" if hit.folded else "unfolded",) for hit in hits]
-    rows = [(hit.speaker, times.short(hit.said_at), hit.source, *mark, quoted(hit.text)) for hit, mark in zip(hits, marks, strict=True)]
+    rows = [
+        (hit.speaker, times.short(hit.said_at), source(hit.source), *mark, quoted(hit.text)) for hit, mark in zip(hits, marks, strict=True)
+    ]
     return table(rows)
 
 
@@ -115,7 +124,7 @@ def explained(found: Found) -> list[str]:
     """Return what each hit's score is made of, and what was left out."""
     left_out = ", ".join(f"{count:,} {what.replace('_', ' ')}" for what, count in found.left_out.items() if count and what != "matched")
     return [
-        *table([(hit.source, f"{hit.score:.3f}", parts(hit.explain)) for hit in found.hits]),
+        *table([(source(hit.source), f"{hit.score:.3f}", parts(hit.explain)) for hit in found.hits]),
         f"left out: {left_out or 'nothing'}",
     ]
 

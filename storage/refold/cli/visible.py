@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
-COLUMNS = 100  # where nobody says how wide the terminal is
-COLUMNS_MAX = 160
-CELL_COLUMNS = (32, 24, 18, 14, 10)  # how wide a cell may be, until a line fits
-LAST_COLUMNS_MIN = 24  # of the last cell
+CELL_COLUMNS_MIN = 10  # what is left of a cell however narrow the screen is
+GAP = "  "
 JOINERS = "\u200c\u200d"  # zero-width joiners spell words and emoji; they hide nothing
 
 
@@ -52,11 +52,17 @@ def shorten(text: str, columns: int) -> str:
     return "".join(kept).rstrip() + "…"
 
 
-def screen_columns() -> int:
-    """Return how wide a line may be: as wide as the terminal, within reason."""
-    if not sys.stdout.isatty():
-        return COLUMNS
-    return max(80, min(os.get_terminal_size(sys.stdout.fileno()).columns, COLUMNS_MAX))
+def screen_columns() -> int | None:
+    """Return how wide a line may be: what COLUMNS says, else as wide as the terminal; None where no terminal is written to."""
+    if "COLUMNS" not in os.environ and not sys.stdout.isatty():
+        return None
+    return shutil.get_terminal_size((0, 0)).columns or None
+
+
+def from_here(path: Path | str) -> str:
+    """Return a path as a person types it: relative where it lies in the working folder."""
+    path, here = Path(path), Path.cwd()
+    return visible(str(path.relative_to(here) if path.is_relative_to(here) else path))
 
 
 def quoted(text: str) -> str:
@@ -65,23 +71,31 @@ def quoted(text: str) -> str:
 
 
 def table(rows: Iterable[Sequence[str]], *, head: Sequence[str] = (), columns: int | None = None, indent: str = "") -> list[str]:
-    """Return the rows as aligned lines of at most `columns` (the terminal's): the last cell is cut to fit, others where there are many."""
+    """Return the rows as aligned lines of at most `columns` (the screen's; nothing is cut where it has none).
+
+    What is too wide is taken from the widest columns, so that a short one is never cut for a long one.
+    """
     cells = [[visible(cell) for cell in row] for row in ([head, *rows] if head else rows)]
     if not cells:
         return []
     columns = columns or screen_columns()
-    last = max(map(len, cells)) - 1
-    for most in CELL_COLUMNS:
-        fitted = [[shorten(cell, most) if at < last else cell for at, cell in enumerate(row)] for row in cells]
-        widths = [max((width(row[at]) for row in fitted if at < len(row)), default=0) for at in range(last)]
-        if sum(widths) + 2 * last + LAST_COLUMNS_MIN <= columns:
-            break
-    lines = []
-    for row in fitted:
-        start = indent + "".join(pad(cell, size) + "  " for cell, size in zip(row[:last], widths, strict=False))
-        end = row[last] if len(row) > last else ""
-        lines.append((start + shorten(end, max(16, columns - width(start)))).rstrip())
-    return lines
+    widths = [max(width(row[at]) for row in cells if at < len(row)) for at in range(max(map(len, cells)))]
+    if columns:
+        most = _cell_columns(widths, columns - width(indent) - len(GAP) * (len(widths) - 1))
+        cells = [[shorten(cell, most) for cell in row] for row in cells]
+        widths = [min(size, most) for size in widths]
+    return [indent + GAP.join(map(pad, row, widths)).rstrip() for row in cells]
+
+
+def _cell_columns(widths: Sequence[int], room: int) -> int:
+    """Return how wide a cell may be, so that all columns together fit into the room."""
+    left = len(widths)
+    for size in sorted(widths):
+        if size * left > room:
+            return max(CELL_COLUMNS_MIN, room // left)
+        room -= size
+        left -= 1
+    return max(widths)
 
 
 def pad(text: str, columns: int) -> str:
