@@ -1,4 +1,4 @@
-"""The nightly flow: plan, fold in batches, publish, compact the log.
+"""The nightly flow: plan, fold in batches, publish, compact the log, bring what is new to the mirrors.
 
 Prefect starts it on time and shows what it does; it holds nothing that matters. The store is found through REFOLD_STORE, REFOLD_VAULT
 and REFOLD_ROOT, because a path can contain a name; the parameters are the log's random origin and a switch. Nothing is seen by anybody
@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, TypeVar, cast
 from uuid import UUID
 
@@ -24,7 +25,8 @@ from prefect.exceptions import FailedRun
 from prefect.logging import get_run_logger
 from prefect.states import Failed
 
-from refold import folding, recipes
+from refold import folding, recipes, settings
+from refold.copies.mirror import mirror
 from refold.errors import RefoldError, Usage, fault
 from refold.folding import BatchDone, Fold, FoldReport
 from refold.state.builder import Moved
@@ -41,7 +43,12 @@ def clock() -> int:
     return time.time_ns() // 1_000
 
 
-@flow(name="nightly", description="Fold what is new in the log, publish it, compact the log.", validate_parameters=True, **UNSTORED)
+@flow(
+    name="nightly",
+    description="Fold what is new in the log, publish it, compact the log, bring what is new to the mirrors.",
+    validate_parameters=True,
+    **UNSTORED,
+)
 def nightly(origin: str, full: bool = False) -> Counts:
     """Fold the store that the environment names; it must be the one of that origin. Ends Completed with counts, or Failed with a code."""
     return coded(lambda: night(origin, full=full))
@@ -61,7 +68,17 @@ def night(origin: str, *, full: bool) -> Counts:
         report = step(publish, work) or step(catch_up, store, full)
         counts = totals(report, compacted=step(compact, store))
         receipt(work, counts)
+        mirrors(store)
         return counts
+
+
+def mirrors(store: Store) -> None:
+    """Bring what is new to every mirror that the settings name: one that cannot be had does not keep the others back."""
+    folders = settings.load().mirror.folders
+    ended = [cast("Callable[..., RunState[int]]", bring)(store, at, return_state=True) for at in range(len(folders))]
+    for state in ended:
+        if not state.is_completed():
+            raise FailedRun(state.message)
 
 
 def step(do: Task[..., T], *arguments: object) -> T:
@@ -115,6 +132,12 @@ def catch_up(store: Store, full: bool) -> FoldReport:
 def compact(store: Store) -> int:
     """Merge small parts of the log."""
     return coded(lambda: folding.compact_log(store, now=clock))
+
+
+@task(name="mirror", cache_policy=NO_CACHE, **UNSTORED)
+def bring(store: Store, at: int) -> int:
+    """Bring what is new to a mirror, named by its place in the settings, for a path can contain a name; return how many files came."""
+    return coded(lambda: mirror(store.places, Path(settings.load().mirror.folders[at]), must_exist=True).files)
 
 
 def coded(work: Callable[[], T]) -> T:

@@ -35,6 +35,7 @@ LAYERS = {
     "refold.ingest": 6,
     "refold.recipes": 6,
     "refold.imports": 7,
+    "refold.copies": 7,
     "refold.folding": 7,
     "refold.migrate": 7,
     "refold.recover": 7,

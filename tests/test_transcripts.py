@@ -123,6 +123,7 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
         (nothing, "reset --confirm 000000"),
         (nothing, "reset --confirm ORIGIN"),
     ],
+    "mirror": [(nothing, "mirror ~/elsewhere"), (nothing, "mirror"), (nothing, "mirror ~/store/inside")],
     "migrate": [
         (add_an_export, "migrate prepare ~/mcp.json"),
         (prepare_a_move, "migrate canonicalize MOVE"),

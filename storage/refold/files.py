@@ -106,15 +106,26 @@ def put(path: Path, data: bytes, *, mode: int, temporary: Path, new: bool) -> No
         os.unlink(temporary)
 
 
-def read(path: Path | str) -> bytes:
-    """Return the whole file. FileNotFoundError passes; it is the caller who knows what a missing file means."""
+def read(path: Path | str, *, size: int | None = None) -> bytes:
+    """Return the whole file, or its first `size` bytes. FileNotFoundError passes; it is the caller who knows what a missing file means."""
     try:
         with open(path, "rb", buffering=0) as file:
-            return file.readall()
+            return file.readall() if size is None else file.read(size)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise _read_error(error, path) from error
+
+
+def read_back(path: Path) -> bytes:
+    """Return a file that was just written, from its disk where the system can be asked to let go of what it keeps in memory."""
+    with _writing(path):
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(descriptor)
+    return read(path)
 
 
 def remove(path: Path, *, sync: bool = True) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from refold.errors import NotAllowed, RefoldError, Usage
 from refold.model import Draft, Scope, normalise
@@ -80,12 +80,20 @@ class Verify:
 
 
 @dataclass(frozen=True, slots=True)
+class Mirror:
+    """Where the nightly flow brings what is new of the store."""
+
+    folders: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of refold.toml."""
 
     nightly: Nightly
     serve: Serve
     verify: Verify
+    mirror: Mirror
     principals: Mapping[str, Principal]
 
     def principal(self, name: str) -> Principal:
@@ -119,7 +127,8 @@ def load(env: Mapping[str, str] = os.environ) -> Settings:
         for name, table in layer.items():
             merged[name] |= table
     principals = {name: _principal(name, table) for name, table in merged["principals"].items()}
-    return Settings(Nightly(**merged["nightly"]), Serve(**merged["serve"]), Verify(**merged["verify"]), principals)
+    mirror = Mirror(tuple(merged["mirror"]["folders"]))
+    return Settings(Nightly(**merged["nightly"]), Serve(**merged["serve"]), Verify(**merged["verify"]), mirror, principals)
 
 
 def _principal(name: str, table: Table) -> Principal:
@@ -137,6 +146,10 @@ def _texts(value: object) -> bool:
 
 def _flag(value: object) -> bool:
     return isinstance(value, bool)
+
+
+def _folders(value: object) -> bool:
+    return _texts(value) and all(Path(each).is_absolute() for each in cast("list[str]", value))
 
 
 def _count(low: int, high: int) -> Callable[[object], bool]:
@@ -173,6 +186,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[Callable[[object], bool], str]]] = {
         "allow_partial_replay": (_flag, "true or false"),
         "require_witness": (_flag, "true or false"),
     },
+    "mirror": {"folders": (_folders, "a list of absolute paths")},
     "principals": {},
 }
 PRINCIPAL = {

@@ -24,6 +24,7 @@ from refold.log.log import Log
 FORMAT = "refold.store/1"
 DEMO = "refold-demo"  # a file that marks the folder of a demo, which holds all three places
 UNFINISHED = ".init"
+AUTHORITY = "store.json"  # until it is there, there is no store
 FOLDERS = ("log/commits", "log/parts", "state")
 
 
@@ -85,9 +86,7 @@ def is_place(folder: Path) -> bool:
         names = files.names(folder)
     except (OSError, RefoldError):
         return False
-    return (
-        bool({"store.json", DEMO}.intersection(names)) or {"signing", "witness"} <= set(names) or any(map(roots.FILE_NAME.fullmatch, names))
-    )
+    return bool({AUTHORITY, DEMO}.intersection(names)) or {"signing", "witness"} <= set(names) or any(map(roots.FILE_NAME.fullmatch, names))
 
 
 def create(where: Places, *, now: Callable[[], int], random: Callable[[int], bytes] = os.urandom) -> Store:
@@ -108,7 +107,7 @@ def create(where: Places, *, now: Callable[[], int], random: Callable[[int], byt
         vault = vaults.create(where.vault, where.root, origin=where.origin, random=random)
         files.link_new(where.store / ".gitignore", b"*\n")
         _begin_log(_place(where, vault), vault, now=now, random=random)
-        files.link_new(where.store / "store.json", canonical.encode({"format": FORMAT, "origin": vault.origin}))
+        files.link_new(where.store / AUTHORITY, canonical.encode({"format": FORMAT, "origin": vault.origin}))
         files.remove(where.store / UNFINISHED)
     return open_store(where, random=random)
 
@@ -143,7 +142,7 @@ def _place(where: Places, vault: Vault) -> Place:
 
 
 def _origin(store: Path) -> str | None:
-    path = store / "store.json"
+    path = store / AUTHORITY
     try:
         document: Any = canonical.decode(files.read(path))
         known, origin = document["format"], document["origin"]

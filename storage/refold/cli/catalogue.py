@@ -54,6 +54,7 @@ GROUPS = (
         (
             Entry("audit", "trust", "look for what is interrupted, damaged or lost; write nothing"),
             Entry("recover", "trust", "list interrupted changes; complete one, or roll it back"),
+            Entry("mirror", "copies", "bring what is new of the store to a copy at another place"),
             Entry("migrate prepare", "migrate", "capture what another memory system exported; change nothing else"),
             Entry("migrate canonicalize", "migrate", "turn what was captured into events, and say what is missing"),
             Entry("migrate finalize", "migrate", "show what a move would add; with --confirm, move in"),

@@ -30,6 +30,21 @@ Store and vault of different logs: each store has an origin (in store.json) that
 REFOLD_VAULT and REFOLD_ROOT.
 """,
     ),
+    "copies": (
+        "mirrors of the store at other places",
+        """
+    refold mirror DIR             make a copy of the store at another place, or bring to it what is new
+    refold mirror                 the same for every mirror that the settings name; the nightly flow does it too
+
+A mirror holds the log and what is signed beside it, never the state, which is derived, and never a key. Every file is checked before it
+leaves and read again where it arrived; one that is damaged is not brought. A mirror only gains files: parts that a compaction replaced
+stay in it, and nothing that is there is written over. A log that does not continue what its mirror holds is refused: it was cut, or
+it is another history. `--deep` also reads again what the mirror holds already.
+
+A mirror is no store of its own: it can be read and verified like one (--store DIR, with the same vault and root), and nothing is added
+to it. It lies on a file system that has hard links, apart from the three places; never put it where keys are.
+""",
+    ),
     "damage": (
         "what to do when bytes are not what was signed or sealed",
         """
@@ -111,6 +126,9 @@ what it leaves out keeps its default.
     require_checkpoint = false
     allow_partial_replay = false
     require_witness = false
+
+    [mirror]
+    folders = []             # absolute paths of mirrors that the nightly flow brings up to date (`refold help copies`)
 
     [principals.NAME]        # see `refold help principals`
 """,

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 AREAS = ("transactions", "keys", "state")
 
 
-def _places(given: Namespace) -> Places:
+def places_of(given: Namespace) -> Places:
     """Find the places of the store that the command line names, for an operator. Raises StoreMissing, NotAllowed."""
     from refold import files, settings
     from refold.store import places
@@ -45,7 +45,7 @@ def _configure_audit(command: ArgumentParser) -> None:
 def _audit(given: Namespace) -> Outcome:
     from refold.recover.audit import Area, audit
 
-    done = audit(_places(given), [Area(area) for area in AREAS if getattr(given, area)], deep=given.deep)
+    done = audit(places_of(given), [Area(area) for area in AREAS if getattr(given, area)], deep=given.deep)
     return _audited(done)
 
 
@@ -93,7 +93,7 @@ def _recover(given: Namespace) -> Outcome:
     from refold.recover import intents  # noqa: F401
     from refold.store import open_store
 
-    places = _places(given)
+    places = places_of(given)
     if given.transaction_id is None:
         if given.complete or given.rollback:
             raise Usage("which transaction: --transaction-id names it", hint="refold recover")
@@ -198,7 +198,7 @@ def _configure_reset(command: ArgumentParser) -> None:
 def _reset(given: Namespace) -> Outcome:
     from refold.recover import reset
 
-    places = _places(given)
+    places = places_of(given)
     if given.confirm is None:
         return _surveyed(places, reset.survey(places), done=False)
     return _surveyed(places, reset.reset(places, confirm=given.confirm), done=True)

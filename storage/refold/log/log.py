@@ -24,6 +24,8 @@ from refold.log.read import KINDS, Opened, Reader
 from refold.log.tail import Tail
 from refold.model import EntryKind, Event
 
+COPY = "copy.json"  # beside a log that is a mirror or a backup
+
 
 class Log:
     """An open log. Threads may share it; every process opens its own."""
@@ -160,8 +162,10 @@ class Log:
                 self._head = head
 
     def probe(self) -> None:
-        """Make sure, once, that this file system refuses to link onto a name that exists. Raises Usage."""
+        """Make sure, once, that this is no copy, and that its file system refuses to link onto a name that exists. Raises Usage."""
         if not self._probed:
+            if files.look(self.place.folder.parent / COPY) is not None:
+                raise Usage("this is a copy of a store: nothing is added to it", path=self.place.folder.parent, hint="refold help copies")
             if not files.refuses_existing_names(self.place.commits):
                 raise Usage(
                     "this file system lets a link replace a file, so writers could lose each other's commits", path=self.place.folder
