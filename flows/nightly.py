@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from refold import folding, recipes, settings
 from refold.copies.mirror import mirror
 from refold.errors import RefoldError, Usage, fault
 from refold.folding import BatchDone, Fold, FoldReport
+from refold.outside import clock
 from refold.state.builder import Moved
 from refold.state.generation import State
 from refold.store import Store, open_store, places
@@ -36,11 +36,6 @@ from refold.store import Store, open_store, places
 T = TypeVar("T")
 Counts = dict[str, int]
 UNSTORED: dict[str, Any] = {"persist_result": False, "retries": 0, "log_prints": False}
-
-
-def clock() -> int:
-    """Return the time in µs since 1970 UTC."""
-    return time.time_ns() // 1_000
 
 
 @flow(

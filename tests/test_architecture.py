@@ -19,6 +19,7 @@ ROOT = Path(__file__).parent.parent
 LAYERS = {
     "refold.disclaimers": 0,
     "refold.errors": 0,
+    "refold.outside": 0,
     "refold.model": 1,
     "refold.reading": 1,
     "refold.canonical": 2,

@@ -35,3 +35,10 @@ def unhex(text: str, size: int) -> bytes:
     if len(value) != size or value.hex() != text:
         raise ValueError("not the hex of these bytes")
     return value
+
+
+def count(value: object) -> int:
+    """Return a number that was read, if it is a whole one and not negative. Raises ValueError."""
+    if type(value) is not int or value < 0:
+        raise ValueError("not a count")
+    return value

@@ -19,6 +19,7 @@ from refold.fold.relations import Relations
 from refold.fold.symbolic import EXTRACTOR
 from refold.log.compact import PARTS_MAX, compact
 from refold.log.head import Head
+from refold.outside import Clock, Random
 from refold.state.builder import Builder, Moved, Published, can_extend
 from refold.state.generation import Absence, State
 from refold.state.recipe import Recipe
@@ -28,8 +29,6 @@ BATCH_ENTRIES_MIN = 256
 BATCHES_MAX = 196  # with plan, publish, catch-up and compact, a flow has at most two hundred tasks
 TRIES_MAX = 5
 
-Clock = Callable[[], int]
-Random = Callable[[int], bytes]
 Report = Callable[[int, int], None]
 
 

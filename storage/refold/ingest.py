@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from refold import canonical, journal, times
@@ -14,6 +14,7 @@ from refold.log.events import SubjectEntry, encode_event, encode_subject
 from refold.log.head import Head
 from refold.log.tail import Index, Known
 from refold.model import AliasKind, Draft, EntryKind, Event, EventId, Role, Source, SubjectId, normalise
+from refold.outside import Clock, Random
 from refold.store import Store
 
 __all__ = ["Added", "Index", "Rehearsal", "add", "check", "move_in", "rehearse", "subject_add", "subjects"]
@@ -21,8 +22,6 @@ __all__ = ["Added", "Index", "Rehearsal", "add", "check", "move_in", "rehearse",
 TEXT_BYTES_MAX = 16 << 20
 ALIAS_CHARACTERS_MAX = 1_000
 AHEAD_MAX = times.DAY  # that said_at may lie after recorded_at
-Clock = Callable[[], int]
-Random = Callable[[int], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +59,7 @@ def add(
     """
     journal.require_appendable(store.places)
     recorded_at = now()
-    lines = [_line(draft, recorded_at=recorded_at) for draft in drafts]
+    lines = _lines(drafts, recorded_at=recorded_at)
     batch = _Batch(store, lines, index=index, ingest=ingest, recorded_at=recorded_at, random=random)
     done = store.log.append(batch.plan, now=now, random=random)
     return batch.added(done)
@@ -70,7 +69,7 @@ def move_in(
     store: Store, drafts: Sequence[Draft], *, txn: str, ingest: bytes, index: Index | None = None, recorded_at: int, random: Random
 ) -> list[Added]:
     """Import drafts as the commit `txn` of a transaction under way, which holds every other append. Raises as `add` does."""
-    lines = [_line(draft, recorded_at=recorded_at) for draft in drafts]
+    lines = _lines(drafts, recorded_at=recorded_at)
     batch = _Batch(store, lines, index=index, ingest=ingest, recorded_at=recorded_at, random=random)
     return batch.added(store.log.append(batch.plan, now=lambda: recorded_at, random=random, txn=txn))
 
@@ -79,7 +78,7 @@ def rehearse(
     store: Store, drafts: Sequence[Draft], *, ingest: bytes, index: Index | None = None, recorded_at: int, random: Random
 ) -> Rehearsal:
     """Return what an import would add now, and add nothing. Raises as `add` does."""
-    lines = [_line(draft, recorded_at=recorded_at) for draft in drafts]
+    lines = _lines(drafts, recorded_at=recorded_at)
     batch = _Batch(store, lines, index=index, ingest=ingest, recorded_at=recorded_at, random=random)
     planned = batch.plan(*store.log.refresh())
     events = sum(one.kind is EntryKind.EVENT for one in planned)
@@ -88,7 +87,7 @@ def rehearse(
 
 def check(draft: Draft, *, recorded_at: int) -> None:
     """Refuse a draft that `add` would refuse, so that an import can leave it out by itself. Raises Usage."""
-    _line(draft, recorded_at=recorded_at)
+    _lines([draft], recorded_at=recorded_at)
 
 
 def subject_add(
@@ -165,7 +164,20 @@ class _Line:
     speaker: str | None
 
 
-def _line(draft: Draft, *, recorded_at: int) -> _Line:
+class _Names(dict[str, str]):
+    """Aliases as they are compared, each made once: in a batch they repeat. Raises Usage."""
+
+    def __missing__(self, alias: str) -> str:
+        name = self[alias] = _name(alias)
+        return name
+
+
+def _lines(drafts: Sequence[Draft], *, recorded_at: int) -> list[_Line]:
+    names = _Names()
+    return [_line(draft, names, recorded_at=recorded_at) for draft in drafts]
+
+
+def _line(draft: Draft, names: _Names, *, recorded_at: int) -> _Line:
     """Check a draft: nothing said, too much, broken characters or a date to come is refused. Raises Usage."""
     scope, source = draft.scope, draft.source
     place = (source.kind, source.ref, source.part) if source else ()
@@ -187,8 +199,8 @@ def _line(draft: Draft, *, recorded_at: int) -> _Line:
         raise Usage("the time it was said is before the year 1 or more than a day ahead of now")
     author = draft.author if draft.role.asserts else None
     speaker = author if draft.author is not None else scope.user if draft.role is Role.USER else None
-    aliases = {_name(alias): alias for alias in (author, scope.user, *draft.subjects) if alias is not None}
-    return _Line(draft, aliases, None if speaker is None else _name(speaker))
+    aliases = {names[alias]: alias for alias in (author, scope.user, *draft.subjects) if alias is not None}
+    return _Line(draft, aliases, None if speaker is None else names[speaker])
 
 
 def _name(alias: str) -> str:

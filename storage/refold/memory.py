@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,6 +14,7 @@ from refold import given, ingest, settings, times
 from refold import store as stores
 from refold.errors import Usage
 from refold.model import AliasKind, Draft, Event, Role, Scope, Source, SubjectId, View
+from refold.outside import Clock, Random, clock
 from refold.reading import Fact, Hit
 from refold.settings import Principal
 from refold.state.generation import State, reading
@@ -33,14 +33,6 @@ if TYPE_CHECKING:
     from refold.state.search import Found
     from refold.state.why import Explanation
     from refold.status import Status
-
-Clock = Callable[[], int]
-Random = Callable[[int], bytes]
-
-
-def clock() -> int:
-    """Return the time in µs since 1970 UTC."""
-    return time.time_ns() // 1_000
 
 
 class Memory:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +20,7 @@ from refold.keys.vault import Vault
 from refold.log import commit as commits
 from refold.log.head import Place, newest
 from refold.log.log import Log
+from refold.outside import Clock, Random
 
 FORMAT = "refold.store/1"
 DEMO = "refold-demo"  # a file that marks the folder of a demo, which holds all three places
@@ -41,7 +42,7 @@ class Places:
 class Store:
     """An open store: places, keys and log."""
 
-    def __init__(self, places: Places, vault: Vault, *, random: Callable[[int], bytes]) -> None:
+    def __init__(self, places: Places, vault: Vault, *, random: Random) -> None:
         self.places = places
         self.vault = vault
         self.origin = vault.origin
@@ -68,7 +69,7 @@ def places(
     root: Path | str | None = None,
     *,
     env: Mapping[str, str] = os.environ,
-    random: Callable[[int], bytes] = os.urandom,
+    random: Random = os.urandom,
 ) -> Places:
     """Find the three places: as given, else from REFOLD_STORE, REFOLD_VAULT, REFOLD_ROOT, else `./memory` and the user's folders."""
     where = Path(store or env.get("REFOLD_STORE") or "memory").absolute()
@@ -89,7 +90,7 @@ def is_place(folder: Path) -> bool:
     return bool({AUTHORITY, DEMO}.intersection(names)) or {"signing", "witness"} <= set(names) or any(map(roots.FILE_NAME.fullmatch, names))
 
 
-def create(where: Places, *, now: Callable[[], int], random: Callable[[int], bytes] = os.urandom) -> Store:
+def create(where: Places, *, now: Clock, random: Random = os.urandom) -> Store:
     """Make a store, its vault and its first root. store.json comes last: until then there is no store. Raises Usage.
 
     An interrupted attempt is completed by the next one: it left its origin in `.init`.
@@ -112,7 +113,7 @@ def create(where: Places, *, now: Callable[[], int], random: Callable[[int], byt
     return open_store(where, random=random)
 
 
-def open_store(where: Places, *, random: Callable[[int], bytes] = os.urandom) -> Store:
+def open_store(where: Places, *, random: Random = os.urandom) -> Store:
     """Open a store. Raises StoreMissing, UnsupportedVersion, KeyMissing, Usage (another store's vault), Corrupt."""
     origin = _origin(where.store)
     if origin is None:
@@ -165,7 +166,7 @@ def _unfinished(store: Path) -> str | None:
         return None
 
 
-def _begin_log(place: Place, vault: Vault, *, now: Callable[[], int], random: Callable[[int], bytes]) -> None:
+def _begin_log(place: Place, vault: Vault, *, now: Clock, random: Random) -> None:
     """Link the commit of the empty log, unless an interrupted attempt did."""
     first = commits.first_commit(place.origin, writer=random(8).hex(), txn=random(16).hex(), time=now())
     if not files.link_new(place.commit(0), commits.encode(first, vault.signer())) and newest(place).version:

@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,7 @@ from refold.cli.orchestrator import Home, child
 from refold.cli.progress import progress
 from refold.cli.visible import from_here, plural, table, visible
 from refold.errors import RefoldError, Usage
+from refold.outside import Clock, Random
 
 if TYPE_CHECKING:
     from refold.imports.driver import ImportReport
@@ -85,7 +86,7 @@ def _make_room(folder: Path) -> None:
         files.link_new(folder / ".gitignore", b"*\n")
 
 
-def _seeded() -> tuple[Callable[[int], bytes], Callable[[], int]]:
+def _seeded() -> tuple[Random, Clock]:
     """Return a stream of bytes that is always the same, and a clock that ticks a second with every look."""
     drawn = looks = 0
 

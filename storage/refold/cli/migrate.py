@@ -47,8 +47,8 @@ def _configure_prepare(command: ArgumentParser) -> None:
 
 
 def _prepare(given: Namespace) -> Outcome:
-    from refold.memory import clock
     from refold.migrate import capture
+    from refold.outside import clock
 
     with _store(given) as store:
         move = capture.prepare(store, given.paths, now=clock)
@@ -142,8 +142,8 @@ def _configure_finalize(command: ArgumentParser) -> None:
 
 
 def _finalize(given: Namespace) -> Outcome:
-    from refold.memory import clock
     from refold.migrate import finalize
+    from refold.outside import clock
 
     with _store(given) as store:
         if given.confirm is None:
@@ -168,8 +168,8 @@ def _conflicts(differing: int) -> list[Finding]:
 
 def _previewed(store: Store, move_id: str) -> Outcome:
     from refold import times
-    from refold.memory import clock
     from refold.migrate import finalize
+    from refold.outside import clock
 
     seen = finalize.preview(store, move_id, now=clock)
     drafts, added, people = seen.outcome.drafts, seen.rehearsal.events, seen.rehearsal.people

@@ -21,6 +21,7 @@ from refold.errors import NotAllowed, Usage
 from refold.imports import recognise
 from refold.imports.reader import File, Malformed, Options, Reader, Said
 from refold.model import Draft, Role, Source
+from refold.outside import Clock, Random
 from refold.store import Store, is_place
 from refold.times import DAY
 
@@ -65,8 +66,8 @@ def import_files(
     options: Options | None = None,
     index: Callable[[], AbstractContextManager[ingest.Index | None]] = nullcontext,
     check: Check = lambda draft: None,
-    now: Callable[[], int],
-    random: Callable[[int], bytes] = os.urandom,
+    now: Clock,
+    random: Random = os.urandom,
     progress: Callable[[Progress], None] | None = None,
     batch: int = 1_000,
 ) -> ImportReport:

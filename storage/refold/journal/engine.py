@@ -23,8 +23,8 @@ from refold.journal.carry import Work
 from refold.journal.record import Identity, Journal, Phase, Recorded, RecordedChange, RecordedCommit, Slice, artifacts, side
 from refold.journal.steps import ABSENT, FOLDER, Change, Kind, LogCommit, Nothing, Place, Places, Step
 from refold.journal.targets import HINT, Found
+from refold.outside import Random
 
-Random = Callable[[int], bytes]
 ID_BYTES = 16
 KEY_BYTES = 32
 

@@ -119,7 +119,7 @@ def _parse(body: dict[str, Any]) -> Journal:
         key=canonical.unhex(body["key"], crypto.KEY_BYTES),
         phase=Phase(body["phase"]),
         steps=tuple(_parse_change(step) if "path" in step else _parse_commit(step) for step in body["steps"]),
-        staged=_count(body["staged"]),
+        staged=canonical.count(body["staged"]),
         whole=_flag(body["whole"]),
         places=places,
         folder=_identity(body["folder"]),
@@ -143,7 +143,7 @@ def _parse_commit(step: dict[str, Any]) -> RecordedCommit:
         intent=_match(_WORD, step["intent"]),
         digest=_match(_DIGEST, step["digest"]),
         copy=_parse_slice(step["copy"]),
-        after=_count(step["after"]),
+        after=canonical.count(step["after"]),
         point_of_no_return=_flag(step["point_of_no_return"]),
     )
 
@@ -151,20 +151,20 @@ def _parse_commit(step: dict[str, Any]) -> RecordedCommit:
 def _parse_side(raw: list[Any]) -> Side:
     what, keyed, mode, copy = raw
     if what == "file":
-        return Side(None, _match(_DIGEST, keyed), _count(mode), _or_none(_parse_slice, copy))
+        return Side(None, _match(_DIGEST, keyed), canonical.count(mode), _or_none(_parse_slice, copy))
     if keyed != "" or copy is not None or (what == "absent" and mode != 0):
         raise ValueError
-    return Side(Nothing(what), mode=_count(mode))
+    return Side(Nothing(what), mode=canonical.count(mode))
 
 
 def _parse_slice(raw: list[Any]) -> Slice:
     file, start, size = raw
-    return Slice(_count(file), _count(start), _count(size))
+    return Slice(canonical.count(file), canonical.count(start), canonical.count(size))
 
 
 def _identity(raw: list[Any]) -> Identity:
     device, inode = raw
-    return Identity(_count(device), _count(inode))
+    return Identity(canonical.count(device), canonical.count(inode))
 
 
 def _or_none(parse: Callable[[Any], T], value: Any) -> T | None:
@@ -185,12 +185,6 @@ def _text(value: Any) -> str:
 
 def _flag(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise ValueError
-    return value
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or value < 0:
         raise ValueError
     return value
 

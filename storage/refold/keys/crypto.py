@@ -21,6 +21,8 @@ SIGNATURE_BYTES = 64
 BLOCK_BYTES = 64
 INNER = bytes(value ^ 0x36 for value in range(256))
 OUTER = bytes(value ^ 0x5C for value in range(256))
+INNER_PADS = [bytes([0x36]) * (BLOCK_BYTES - size) for size in range(BLOCK_BYTES + 1)]  # by the size of the key
+OUTER_PADS = [bytes([0x5C]) * (BLOCK_BYTES - size) for size in range(BLOCK_BYTES + 1)]
 
 
 class Unauthentic(Exception):
@@ -36,11 +38,12 @@ def label(text: str) -> bytes:
 def mac(key: bytes, message: bytes) -> bytes:
     """HMAC-SHA256 under a key of at most 64 bytes: 32 bytes.
 
-    Written out, because the log makes two for every entry: 1.3 µs where `hmac.digest` takes 2.0.
+    Written out, because the log makes three for every entry: half the time of `hmac.digest`.
     """
-    assert len(key) <= BLOCK_BYTES
-    block = key.ljust(BLOCK_BYTES, b"\0")
-    return sha256(block.translate(OUTER) + sha256(block.translate(INNER) + message).digest()).digest()
+    size = len(key)
+    assert size <= BLOCK_BYTES
+    inner = sha256(key.translate(INNER) + INNER_PADS[size] + message).digest()
+    return sha256(key.translate(OUTER) + OUTER_PADS[size] + inner).digest()
 
 
 def derive(key: bytes, info: str | bytes) -> bytes:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 from refold import canonical, files
@@ -24,6 +23,7 @@ from refold.errors import Corrupt, KeyMissing, UnsupportedVersion
 from refold.keys import crypto
 from refold.keys.keyring import ID_BYTES, NODE_BYTES, Keyring, Records, Secrets
 from refold.keys.roots import Roots
+from refold.outside import Random
 
 FORMAT = "refold.keyring/1"
 SEALED_LABEL = crypto.label("refold.keyring/sealed/v1")
@@ -37,7 +37,7 @@ def folder_name(epoch: int) -> str:
     return f"epoch-{epoch:06d}"
 
 
-def write(folder: Path, secrets: Secrets, *, origin: str, roots: Roots, random: Callable[[int], bytes]) -> None:
+def write(folder: Path, secrets: Secrets, *, origin: str, roots: Roots, random: Random) -> None:
     """Write the files of an epoch, still unsealed. What an interrupted attempt left there goes first.
 
     Raises FileExistsError if the epoch is sealed.

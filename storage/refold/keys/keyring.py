@@ -18,6 +18,7 @@ from typing import Any
 from refold.errors import KeyMissing
 from refold.keys.crypto import KEY_BYTES, derive, label, mac
 from refold.model import EventId, SubjectId
+from refold.outside import Random
 
 CELL_KEY = label("refold.cell/key/v1")
 FACT_KEY = "refold/fact/v1"
@@ -84,7 +85,7 @@ class Secrets:
     shares: Records  # explicit shares of the survivors of a punctured batch
 
     @classmethod
-    def fresh(cls, *, random: Callable[[int], bytes]) -> Secrets:
+    def fresh(cls, *, random: Random) -> Secrets:
         """Draw the secrets of the first epoch."""
         empty = Records(b"", NODE_BYTES), Records(b"", ID_BYTES), Records(b"", ID_BYTES)
         seeds = [random(KEY_BYTES) for _ in range(6)]
@@ -127,7 +128,7 @@ class Keyring:
         *,
         gone: Mapping[int, Collection[EventId]] | None = None,
         survivors: Callable[[int, bytes], Iterable[EventId]] | None = None,
-        random: Callable[[int], bytes],
+        random: Random,
     ) -> Secrets:
         """Return the secrets of the next epoch, in which only `subjects` keep theirs and the events `gone` have no share.
 

@@ -6,13 +6,13 @@ A root is only ever asked to wrap and unwrap 32 bytes, so that a token in an HSM
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
 from refold import files
 from refold.errors import Corrupt, KeyMissing
 from refold.keys import crypto
+from refold.outside import Random
 
 LOST = "a lost root is final: what it protects cannot be read again by anyone"
 
@@ -44,7 +44,7 @@ class Roots(Protocol):
 class FileRoots:
     """Roots as files of 32 random bytes: the embedded default. On an SSD a removed file may survive in spare blocks."""
 
-    def __init__(self, folder: Path, random: Callable[[int], bytes]) -> None:
+    def __init__(self, folder: Path, random: Random) -> None:
         self._folder = folder
         self._random = random
 

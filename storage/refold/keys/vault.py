@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from refold.errors import Corrupt, KeyMissing, UnsupportedVersion, Usage
 from refold.keys import crypto, epochs
 from refold.keys.keyring import Keyring, Secrets
 from refold.keys.roots import FileRoots, Roots
+from refold.outside import Random
 
 FORMAT = "refold.vault/1"
 PIN = Path("witness", "log.json")
@@ -62,7 +62,7 @@ class Vault:
         """Read the keyring of the live epoch. Raises KeyMissing, Corrupt."""
         return epochs.load(self.keys, self.live_epoch(), origin=self.origin, public_key=self.public_key, roots=self.roots)
 
-    def prepare(self, secrets: Secrets, *, random: Callable[[int], bytes]) -> None:
+    def prepare(self, secrets: Secrets, *, random: Random) -> None:
         """Write the files of an epoch, and its root, without making it live."""
         epochs.write(self.keys, secrets, origin=self.origin, roots=self.roots, random=random)
 
@@ -71,7 +71,7 @@ class Vault:
         epochs.seal(self.keys, epoch, origin=self.origin, signer=self.signer())
 
 
-def create(path: Path, root: Path, *, origin: str, random: Callable[[int], bytes]) -> Vault:
+def create(path: Path, root: Path, *, origin: str, random: Random) -> Vault:
     """Make a vault with a signing key and a sealed first epoch. What an interrupted attempt made is kept and completed."""
     for folder in (path / SIGNING.parent, path / PIN.parent, path / "keys", root):
         files.make_folder(folder)
@@ -90,7 +90,7 @@ def create(path: Path, root: Path, *, origin: str, random: Callable[[int], bytes
     return vault
 
 
-def open_vault(path: Path, root: Path, *, random: Callable[[int], bytes]) -> Vault:
+def open_vault(path: Path, root: Path, *, random: Random) -> Vault:
     """Open the vault that lies at `path`. Raises KeyMissing, Corrupt, UnsupportedVersion."""
     try:
         pin = canonical.decode(files.read(path / PIN))

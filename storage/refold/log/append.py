@@ -30,6 +30,7 @@ from refold.log.entry import AES_GCM, CLEAR, VERSION, Header
 from refold.log.head import Head, follow
 from refold.log.parts import Part, Rows
 from refold.model import EntryKind, EventId, SubjectId
+from refold.outside import Clock, Random
 
 if TYPE_CHECKING:
     from refold.log.log import Log
@@ -62,9 +63,8 @@ class Proposal:
     replaces: Replacement | None = None
 
 
+Cell = tuple[bytes, bytes]  # header, payload
 Propose = Callable[[Head, Keyring], Proposal | None]
-Clock = Callable[[], int]
-Random = Callable[[int], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,34 +84,35 @@ def sealing(
 
     Where there are none, nothing is proposed, or with `even_empty` a commit without entries.
     """
-    cells: dict[tuple[Sealable, int], tuple[bytes, bytes]] = {}  # an entry is equal to itself alone
+    cells: dict[int, dict[Sealable, Cell]] = {}  # by epoch; an entry is equal to itself alone
     bound_to = entry.aad_prefix(origin)
 
     def propose(head: Head, keyring: Keyring) -> Proposal | None:
         refuse_fence(head, keyring)
         epoch = keyring.epoch
         entries = plan(head, keyring)
-        new = [one for one in entries if (one, epoch) not in cells]
-        nonces = random(crypto.NONCE_BYTES * len(new))
-        for at, one in enumerate(new):
-            nonce = nonces[at * crypto.NONCE_BYTES : (at + 1) * crypto.NONCE_BYTES]
-            cells[one, epoch] = seal(one, keyring, nonce, bound_to)
+        sealed = cells.setdefault(epoch, {})
+        new = [one for one in entries if one not in sealed]
+        sealed.update(zip(new, seal(new, keyring, bound_to, random=random), strict=True))
         if not entries:
             return Proposal(epoch=epoch) if even_empty else None
-        headers, payloads = zip(*[cells[one, epoch] for one in entries], strict=True)
+        headers, payloads = zip(*[sealed[one] for one in entries], strict=True)
         return Proposal(headers, payloads, epoch)
 
     return propose
 
 
-def seal(one: Sealable, keyring: Keyring, nonce: bytes, bound_to: bytes) -> tuple[bytes, bytes]:
-    """Return header and payload of an entry under the keys of an epoch."""
-    subjects, epoch = one.subjects, keyring.epoch
-    if len(subjects) > entry.IDS_MAX:
-        raise Usage(f"an entry concerns {len(subjects)} subjects; at most {entry.IDS_MAX} are possible")
-    header = entry.HEADER.pack(VERSION, one.kind, AES_GCM, epoch, one.recorded_at, one.event_id, one.ingest)
-    key = keyring.event_key(epoch, one.event_id, subjects)
-    return header, entry.seal(key, nonce, one.plaintext, header=header, ids=entry.ids_prefix(subjects), bound_to=bound_to)
+def seal(entries: Sequence[Sealable], keyring: Keyring, bound_to: bytes, *, random: Random) -> Iterator[Cell]:
+    """Yield header and payload of each entry under the keys of an epoch. Raises Usage."""
+    epoch, size = keyring.epoch, crypto.NONCE_BYTES
+    nonces = random(size * len(entries))
+    for start, one in zip(range(0, len(nonces), size), entries, strict=True):
+        subjects = one.subjects
+        if len(subjects) > entry.IDS_MAX:
+            raise Usage(f"an entry concerns {len(subjects)} subjects; at most {entry.IDS_MAX} are possible")
+        header = entry.HEADER.pack(VERSION, one.kind, AES_GCM, epoch, one.recorded_at, one.event_id, one.ingest)
+        key, ids = keyring.event_key(epoch, one.event_id, subjects), entry.ids_prefix(subjects)
+        yield header, entry.seal(key, nonces[start : start + size], one.plaintext, bound_to=bound_to + header + ids, ids=ids)
 
 
 def controlling(

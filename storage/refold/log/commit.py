@@ -154,7 +154,7 @@ def _listed(parts: tuple[Part, ...]) -> list[list[object]]:
 def _parse(body: dict[str, Any]) -> Commit:
     change, live = body["replaces"], body["live"]
     fields = {name: body[name] for name in ("origin", "txn", "prev_hash", "last_hash", "previous", "writer")}
-    numbers = {name: _count(body[name]) for name in ("version", "epoch", "first_seq", "next_seq", "time")}
+    numbers = {name: canonical.count(body[name]) for name in ("version", "epoch", "first_seq", "next_seq", "time")}
     if not all(isinstance(value, str) for value in fields.values()):
         raise ValueError
     for name in ("prev_hash", "last_hash", *(["previous"] if fields["previous"] else [])):
@@ -165,9 +165,9 @@ def _parse(body: dict[str, Any]) -> Commit:
         format=body["format"],
         parts=_parts(body["parts"]),
         replaces=change and Replacement(tuple(change["removed"]), _parts(change["added"])),
-        fence=body["fence"] is not False and _count(body["fence"]),
-        control=tuple((_count(seq), _count(kind)) for seq, kind in body["control"]),
-        live=live and Live(_parts(live["parts"]), tuple(_count(seq) for seq in live["erasures"])),
+        fence=body["fence"] is not False and canonical.count(body["fence"]),
+        control=tuple((canonical.count(seq), canonical.count(kind)) for seq, kind in body["control"]),
+        live=live and Live(_parts(live["parts"]), tuple(canonical.count(seq) for seq in live["erasures"])),
     )
 
 
@@ -177,14 +177,8 @@ def _parts(listed: list[list[Any]]) -> tuple[Part, ...]:
     for part in parts:
         if matches(part.path) is None:
             raise ValueError
-        _count(part.size), _count(part.first), _count(part.count)
+        canonical.count(part.size), canonical.count(part.first), canonical.count(part.count)
     return parts
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError
-    return value
 
 
 def damage(what: str, path: Path) -> Corrupt:

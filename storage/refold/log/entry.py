@@ -83,15 +83,15 @@ def ids_of(payload: bytes) -> tuple[tuple[bytes, ...], int]:
     return tuple([payload[at : at + ID_BYTES] for at in range(4, end, ID_BYTES)]), end
 
 
-def seal(key: bytes, nonce: bytes, plaintext: bytes, *, header: bytes, ids: bytes, bound_to: bytes) -> bytes:
-    """Return a payload. `ids` is `ids_prefix`, `bound_to` is `aad_prefix`."""
-    return ids + nonce + crypto.seal(key, nonce, padded(plaintext), bound_to + header + ids)
+def seal(key: bytes, nonce: bytes, plaintext: bytes, *, ids: bytes, bound_to: bytes) -> bytes:
+    """Return a payload. `ids` is `ids_prefix`, `bound_to` is the AAD: `aad_prefix`, the header and the ids."""
+    return ids + nonce + crypto.seal(key, nonce, padded(plaintext), bound_to)
 
 
 def padded(plaintext: bytes) -> bytes:
     """Return u32be length ‖ plaintext ‖ zeros, up to the next Padmé size: sizes are permanent, so they say little."""
-    size = 4 + len(plaintext)
-    return len(plaintext).to_bytes(4, "big") + plaintext + bytes(padme(size) - size)
+    size = len(plaintext)
+    return size.to_bytes(4, "big") + plaintext.ljust(padme(4 + size) - 4, b"\0")
 
 
 def padme(size: int) -> int:

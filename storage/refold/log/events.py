@@ -28,19 +28,16 @@ class SubjectEntry:
 
 def encode_event(draft: Draft, *, source: Source, said_at: int, speaker: SubjectId | None) -> bytes:
     """Return the plaintext of an event: canonical JSON, written out because imports make a hundred thousand of them."""
-    scope = draft.scope
-    audience = ",".join([_json(label) for label in sorted(set(draft.audience))])
+    scope, json_of = draft.scope, encode_basestring
+    maybe = (draft.author, draft.key, scope.user, scope.agent, scope.run, None if speaker is None else speaker.hex())
+    author, key, user, agent, run, said_by = ["null" if text is None else json_of(text) for text in maybe]
+    audience = ",".join([json_of(label) for label in sorted(set(draft.audience))]) if draft.audience else ""
     metadata = canonical.encode(draft.metadata).decode() if draft.metadata else "{}"
     return (
-        f'{{"audience":[{audience}],"author":{_json(draft.author)},"key":{_json(draft.key)},"metadata":{metadata},'
-        f'"role":"{draft.role}","said_at":{said_at},"scope":[{_json(scope.user)},{_json(scope.agent)},{_json(scope.run)}],'
-        f'"source":[{_json(source.kind)},{_json(source.ref)},{_json(source.part)}],'
-        f'"speaker":{_json(None if speaker is None else speaker.hex())},"text":{_json(draft.text)}}}'
+        f'{{"audience":[{audience}],"author":{author},"key":{key},"metadata":{metadata},"role":"{draft.role}","said_at":{said_at},'
+        f'"scope":[{user},{agent},{run}],"source":[{json_of(source.kind)},{json_of(source.ref)},{json_of(source.part)}],'
+        f'"speaker":{said_by},"text":{json_of(draft.text)}}}'
     ).encode()
-
-
-def _json(text: str | None) -> str:
-    return "null" if text is None else encode_basestring(text)
 
 
 def decode_events(cells: Sequence[Opened]) -> list[Event]:

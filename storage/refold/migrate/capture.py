@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -26,6 +26,7 @@ from refold.migrate.decisions import Decisions
 from refold.migrate.documents import Document
 from refold.migrate.drafting import Outcome
 from refold.migrate.record import Record, Unreadable
+from refold.outside import Clock, Random
 from refold.store import Places, Store
 from refold.times import DAY
 
@@ -72,7 +73,7 @@ def folder(places: Places) -> Path:
     return places.vault / MIGRATE
 
 
-def prepare(store: Store, paths: Sequence[Path], *, now: Callable[[], int], random: Callable[[int], bytes] = os.urandom) -> Move:
+def prepare(store: Store, paths: Sequence[Path], *, now: Clock, random: Random = os.urandom) -> Move:
     """Capture sources. Raises Usage where one cannot be read or is of no format that is known, Blocked; then nothing is kept."""
     if not 0 < len(paths) <= SOURCES_MAX:
         raise Usage(f"a move has 1 to {SOURCES_MAX} sources", hint="refold help migrate")
@@ -156,7 +157,7 @@ def removals(places: Places, move_id: str) -> list[Step]:
     return [*steps, journal.remove(Target(Place.VAULT, f"{MIGRATE}/{move_id}"), before=FOLDER)]
 
 
-def drop(places: Places, move_id: str, *, random: Callable[[int], bytes] = os.urandom) -> None:
+def drop(places: Places, move_id: str, *, random: Random = os.urandom) -> None:
     """Take away what was captured for a move, which then never happened. Raises Usage, Blocked, Drifted."""
     with journal.mutating(places, wait_seconds=WAIT_SECONDS_MAX, random=random) as turn:
         turn.commit(DROP, removals(places, name_of(places, move_id)))

@@ -7,7 +7,7 @@ the log as it is, so that what is recorded can be completed. A move of ordinary 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from refold.migrate.box import Box
 from refold.migrate.capture import MIGRATE, Move
 from refold.migrate.drafting import Outcome, as_json, from_json
 from refold.model import Draft
+from refold.outside import Clock, Random
 from refold.state.generation import State, reading
 from refold.store import Places, Store, open_store
 
@@ -53,7 +54,7 @@ class Moved:
     differing: int = 0  # of those that were there already
 
 
-def preview(store: Store, move_id: str, *, now: Callable[[], int], random: Callable[[int], bytes] = os.urandom) -> Preview:
+def preview(store: Store, move_id: str, *, now: Clock, random: Random = os.urandom) -> Preview:
     """Return what a move would add, changing nothing. Raises Usage, SubjectErased where somebody in it was erased."""
     move = capture.find(store, move_id)
     outcome, is_kept = capture.rebuild(store, move)
@@ -66,8 +67,8 @@ def finalize(
     move_id: str,
     *,
     confirm: str,
-    now: Callable[[], int],
-    random: Callable[[int], bytes] = os.urandom,
+    now: Clock,
+    random: Random = os.urandom,
     batch: int = COMMIT_RECORDS_MAX,
 ) -> Moved:
     """Move in, and take away what was captured. One that was interrupted is completed.
@@ -126,9 +127,7 @@ def _checked(store: Store, move: Move) -> Sequence[Draft]:
     return outcome.drafts
 
 
-def _rehearse(
-    store: Store, move: Move, drafts: Sequence[Draft], *, now: Callable[[], int], random: Callable[[int], bytes]
-) -> ingest.Rehearsal:
+def _rehearse(store: Store, move: Move, drafts: Sequence[Draft], *, now: Clock, random: Random) -> ingest.Rehearsal:
     with _index(store) as index:
         return ingest.rehearse(store, drafts, ingest=bytes.fromhex(move.id), index=index, recorded_at=now(), random=random)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from refold.files import Kind
 from refold.journal import FOLDER, JOURNAL, Place, Step, Target
 from refold.keys import epochs, roots
 from refold.keys.vault import READERS_LOCK
+from refold.outside import Random
 from refold.store import Places
 
 RESET = journal.Kind("reset", blocks_appends=True)
@@ -79,7 +80,7 @@ def survey(places: Places) -> Survey:
     return Survey(tuple(gone), tuple(folders), size, tuple(unexpected))
 
 
-def reset(places: Places, *, confirm: str, random: Callable[[int], bytes] = os.urandom) -> Survey:
+def reset(places: Places, *, confirm: str, random: Random = os.urandom) -> Survey:
     """Take a store away; return what went. `confirm` is the beginning of its origin.
 
     Raises Usage, Drifted where anything is there that Refold did not make, Locked while somebody reads, Blocked.

@@ -20,6 +20,7 @@ from refold.errors import Corrupt, Drifted, Locked
 from refold.keys.subjects import alias_tag, seen_tags
 from refold.log.events import SubjectEntry
 from refold.model import Event
+from refold.outside import Clock, Random
 from refold.reading import Folded
 from refold.state import tables
 from refold.state.generation import State, read_current, state_folder
@@ -79,7 +80,7 @@ class Builder:
         relations: bytes,
         recipe: Recipe,
         flush_events: int = FLUSH_EVENTS,
-        random: Callable[[int], bytes] = os.urandom,
+        random: Random = os.urandom,
     ) -> None:
         self.store = store
         self._folder = state_folder(store)
@@ -113,7 +114,7 @@ class Builder:
         if self._rows.events >= self._flush_events:
             self._flush()
 
-    def publish(self, head: Point, *, now: Callable[[], int], clock: Callable[[], float] = time.perf_counter) -> Published:
+    def publish(self, head: Point, *, now: Clock, clock: Callable[[], float] = time.perf_counter) -> Published:
         """Make all that was added the current generation, folded up to `head`. Raises Moved, Locked, WriteFailed."""
         self._flush()
         base = self._base.manifest.segments if self._base else ()

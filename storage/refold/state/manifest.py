@@ -11,7 +11,7 @@ A generation is a list of segments, oldest first; a segment has one run for each
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 from refold import canonical
 from refold.errors import Corrupt, UnsupportedVersion
 from refold.keys import crypto
+from refold.outside import Random
 from refold.state.tables import TABLES
 
 FORMAT = "refold.state/1"
@@ -51,7 +52,10 @@ class Pointer:
         body = _body(raw, path)
         try:
             return cls(
-                _count(body["generation"]), _count(body["epoch"]), _count(body["size"]), canonical.unhex(body["last_hash"], HASH_BYTES)
+                canonical.count(body["generation"]),
+                canonical.count(body["epoch"]),
+                canonical.count(body["size"]),
+                canonical.unhex(body["last_hash"], HASH_BYTES),
             )
         except (KeyError, TypeError, ValueError):
             raise _damaged(path) from None
@@ -91,7 +95,7 @@ class Manifest:
         """Return the names of all runs."""
         return {run.name for segment in self.segments for run in segment.runs.values()}
 
-    def seal(self, state_key: bytes, *, random: Callable[[int], bytes]) -> bytes:
+    def seal(self, state_key: bytes, *, random: Random) -> bytes:
         """Return the file of the manifest."""
         body = {
             "current": self.pointer.raw.decode(),
@@ -139,7 +143,7 @@ def is_run(name: str) -> bool:
 def _run(table: str, run: dict[str, Any]) -> RunRef:
     if table not in TABLES or not is_run(run["name"]):
         raise ValueError
-    return RunRef(run["name"], _count(run["rows"]), _count(run["size"]))
+    return RunRef(run["name"], canonical.count(run["rows"]), canonical.count(run["size"]))
 
 
 def _body(raw: bytes, path: Path) -> dict[str, Any]:
@@ -152,12 +156,6 @@ def _body(raw: bytes, path: Path) -> dict[str, Any]:
     if found != FORMAT:
         raise UnsupportedVersion("the state has a format that this release does not know", path=path, hint=REBUILD)
     return body
-
-
-def _count(value: object) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError
-    return value
 
 
 def _damaged(path: Path) -> Corrupt:
