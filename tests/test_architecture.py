@@ -68,6 +68,7 @@ LOG_OWNERS = {"refold.cli.orchestrator"}  # what its children print is appended 
 
 # Who alone may keep something for the life of the process: nothing of what anybody said, nor a key.
 CACHE_OWNERS = {
+    "refold.fold.worker",  # the relations of the last job
     "refold.keys.crypto",  # labels, public keys
     "refold.recipes",  # the shipped configs
     "refold.settings",  # where they lie

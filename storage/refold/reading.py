@@ -12,7 +12,8 @@ from refold.model import Act, EventId, Mention, Modality, Precision, Span, Subje
 class Candidate:
     """What an extractor claims to have read, before grounding. Every string is a quote of the event's text.
 
-    `entity` is None for the speaker (or the document that speaks). Spans index the event's text.
+    `entity` is None for the speaker (or the document that speaks). Spans index the event's text; the entity may be quoted from another
+    event that the extractor was told, `entity_seq`, and then its span indexes that one's.
     """
 
     relation: str
@@ -27,6 +28,7 @@ class Candidate:
     qualifier_span: Span | None = None
     value_is_entity: bool = False
     validity: Validity = Validity()
+    entity_seq: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,9 @@ class Assertion:
     span: Span
     validity: Validity
     extractor: str
+    call_id: bytes | None = None  # of the model's answer that it was read from
+    named_seq: int | None = None  # the event that names the entity, where it is another
+    named_span: Span | None = None  # and where
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +87,7 @@ class RejectionCode(IntEnum):
     NOT_AN_ASSERTING_ROLE = 6
     BAD_SHAPE = 7
     TOO_LONG = 8  # the event has more sentences or characters than are read of one: its beginning was read, its end was not
+    UNREADABLE_ANSWER = 9  # a model answered, and not in the form asked for: nothing was read of the event
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +137,9 @@ class Claim:
     event_id: EventId
     speaker: str  # the alias under which the speaker is shown
     subjects: tuple[SubjectId, ...]  # whom the event concerns, sorted
+    call_id: bytes | None = None  # of the model's answer that it was read from
+    named_seq: int | None = None  # the event that names the entity, where it is another
+    named_span: Span | None = None
 
 
 class Standing(StrEnum):

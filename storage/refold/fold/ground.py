@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hmac
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
+from types import MappingProxyType
 
 from refold.fold.extraction import EdgeCandidate, Extraction
 from refold.fold.relations import About, Relation, Relations, SaidBy
@@ -21,18 +23,40 @@ VALUE_MAX = 1000  # characters
 NEAR = 1000  # characters around a statement within which its time stands
 _FACT_ID = sha256(b"refold/fact-id/v1").digest()
 ALIAS = "alias"  # the relation that a rejected edge is counted under
+NOBODY: Mapping[int, Told] = MappingProxyType({})
 
 
-def ground(event: Event, extraction: Extraction, relations: Relations, *, fact_key: bytes, extractor: str = EXTRACTOR) -> Folded:
-    """Return the assertions, edges and rejections that an extraction comes to. Pure; rejections carry a code and no text."""
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event that an extractor was told beside the one it read, and what that lends to the ids of facts."""
+
+    event: Event
+    fact_key: bytes
+
+
+def ground(
+    event: Event,
+    extraction: Extraction,
+    relations: Relations,
+    *,
+    fact_key: bytes,
+    extractor: str = EXTRACTOR,
+    told: Mapping[int, Told] = NOBODY,
+    call_id: bytes | None = None,
+) -> Folded:
+    """Return the assertions, edges and rejections that an extraction comes to. Pure; rejections carry a code and no text.
+
+    `told` are the other events of the request by seq, of which one may name an entity.
+    """
     assertions: dict[bytes, Assertion] = {}
     rejections: list[Rejection] = []
     for candidate in extraction.candidates:
-        code = _fault(event, candidate, relations)
+        other = None if candidate.entity_seq is None else told.get(candidate.entity_seq)
+        code = _fault(event, candidate, relations, other)
         if code is not None:
             rejections.append(Rejection(event.seq, candidate.relation if candidate.relation in relations else "", code))
             continue
-        assertion = _assertion(event, candidate, relations, fact_key, extractor)
+        assertion = _assertion(event, candidate, relations, fact_key, extractor, other, call_id)
         assertions.setdefault(assertion.fact_id, assertion)
     edges: list[AliasEdge] = []
     for edge in extraction.edges:
@@ -64,7 +88,7 @@ def fold_batch(events: Sequence[tuple[Event, bytes]], relations: Relations) -> F
 # What is refused
 
 
-def _fault(event: Event, candidate: Candidate, relations: Relations) -> RejectionCode | None:
+def _fault(event: Event, candidate: Candidate, relations: Relations, other: Told | None) -> RejectionCode | None:
     if not event.asserts:
         return RejectionCode.NOT_AN_ASSERTING_ROLE
     if candidate.relation not in relations:
@@ -74,7 +98,11 @@ def _fault(event: Event, candidate: Candidate, relations: Relations) -> Rejectio
         return RejectionCode.BAD_SHAPE
     if candidate.value is not None and not is_quote(event.text, candidate.value_span, candidate.value):
         return RejectionCode.UNGROUNDED_VALUE
-    if not _is_known(event, candidate.entity, candidate.entity_span):
+    if candidate.entity_seq is not None:
+        known = other is not None and candidate.entity is not None and is_quote(other.event.text, candidate.entity_span, candidate.entity)
+    else:
+        known = _is_known(event, candidate.entity, candidate.entity_span)
+    if not known:
         return RejectionCode.UNGROUNDED_ENTITY
     return None if _may_say(event, candidate, relation) else RejectionCode.NOT_THE_SPEAKER
 
@@ -129,7 +157,7 @@ def _is_known(event: Event, entity: str | None, span: Span | None) -> bool:
 def _may_say(event: Event, candidate: Candidate, relation: Relation) -> bool:
     """Whether this event may state the relation of this entity."""
     if relation.said_by is SaidBy.DOCUMENT:
-        return event.role is Role.DOCUMENT and candidate.entity_span is None
+        return event.role is Role.DOCUMENT and candidate.entity_span is None and candidate.entity_seq is None
     if relation.said_by is SaidBy.USER and event.role is not Role.USER:
         return False
     return relation.about is About.ANYONE or candidate.entity is None
@@ -155,13 +183,21 @@ def owner(event: Event) -> str:
     return event.speaker.hex() if event.speaker is not None else event.source.document
 
 
-def _assertion(event: Event, candidate: Candidate, relations: Relations, fact_key: bytes, extractor: str) -> Assertion:
+def _assertion(
+    event: Event,
+    candidate: Candidate,
+    relations: Relations,
+    fact_key: bytes,
+    extractor: str,
+    other: Told | None,
+    call_id: bytes | None,
+) -> Assertion:
     of_document = relations.by_name[candidate.relation].said_by is SaidBy.DOCUMENT
     entity, entity_text = _entity(event, candidate, of_document=of_document)
     spans = tuple(sorted({span for span in _spans(candidate) if span is not None}))
     value = candidate.value or ""
     return Assertion(
-        fact_id=fact_id(fact_key, candidate, spans, extractor),
+        fact_id=fact_id(fact_key if other is None else joined_key(fact_key, other.fact_key), candidate, spans, extractor),
         entity=entity,
         entity_text=entity_text,
         relation=candidate.relation,
@@ -181,6 +217,9 @@ def _assertion(event: Event, candidate: Candidate, relations: Relations, fact_ke
         span=candidate.value_span or candidate.relation_span,
         validity=candidate.validity,
         extractor=extractor,
+        call_id=call_id,
+        named_seq=None if other is None else candidate.entity_seq,
+        named_span=None if other is None else candidate.entity_span,
     )
 
 
@@ -218,7 +257,8 @@ def _edge(event: Event, edge: EdgeCandidate) -> AliasEdge:
 def _spans(candidate: Candidate) -> Iterator[Span | None]:
     yield candidate.value_span
     yield candidate.relation_span
-    yield candidate.entity_span
+    if candidate.entity_seq is None:
+        yield candidate.entity_span
     yield candidate.qualifier_span
 
 
@@ -230,7 +270,15 @@ def fact_id(fact_key: bytes, candidate: Candidate, spans: tuple[Span, ...], extr
     fields = (extractor, candidate.entity, candidate.relation, candidate.qualifier, candidate.value)
     message = [_FACT_ID, *(_prefixed(field) for field in fields), bytes((candidate.act, candidate.modality))]
     message += [first.to_bytes(4, "big") + end.to_bytes(4, "big") for first, end in spans]
+    if candidate.entity_seq is not None and candidate.entity_span is not None:  # a place in the other event
+        message += [b"named", *(end.to_bytes(4, "big") for end in candidate.entity_span)]
     return hmac.digest(fact_key, b"".join(message), "sha256")[:16]
+
+
+def joined_key(*fact_keys: bytes) -> bytes:
+    """Return what several events lend together to the id of a fact: HKDF-SHA256(their fact keys, sorted, "refold/facts/v1")."""
+    extracted = hmac.digest(bytes(32), b"".join(sorted(fact_keys)), "sha256")
+    return hmac.digest(extracted, b"refold/facts/v1\x01", "sha256")
 
 
 def _prefixed(field: str | None) -> bytes:

@@ -97,6 +97,7 @@ class Relations:
     aliases: Lines
     word_lists: Mapping[str, frozenset[str]] = field(repr=False)
     digest: bytes  # SHA-256 of the canonical content, order included; comments and spacing do not count
+    text: str = field(repr=False)  # as it was loaded
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -138,7 +139,7 @@ class Relations:
         relations = {name: _relation(name, defaults | _table(name, table)) for name, table in tables.items()}
         if not 1 <= len(relations) <= RELATIONS_MAX:
             raise Usage(f"relations: {len(relations)} relations, expected 1 to {RELATIONS_MAX}", path="configs/relations.toml")
-        return cls(relations, aliases, word_lists, digest)
+        return cls(relations, aliases, word_lists, digest, text)
 
 
 _POLICY: dict[str, type[StrEnum]] = {
