@@ -164,7 +164,7 @@ def _parse(body: dict[str, Any]) -> Commit:
         **numbers,
         format=body["format"],
         parts=_parts(body["parts"]),
-        replaces=change and Replacement(tuple(change["removed"]), _parts(change["added"])),
+        replaces=change and Replacement(_paths(change["removed"]), _parts(change["added"])),
         fence=body["fence"] is not False and canonical.count(body["fence"]),
         control=tuple((canonical.count(seq), canonical.count(kind)) for seq, kind in body["control"]),
         live=live and Live(_parts(live["parts"]), tuple(canonical.count(seq) for seq in live["erasures"])),
@@ -175,10 +175,16 @@ def _parts(listed: list[list[Any]]) -> tuple[Part, ...]:
     matches = PATH.fullmatch
     parts = tuple(Part(*row) for row in listed)
     for part in parts:
-        if matches(part.path) is None:
+        if matches(part.path) is None or not isinstance(part.sha256, str):
             raise ValueError
         canonical.count(part.size), canonical.count(part.first), canonical.count(part.count)
     return parts
+
+
+def _paths(listed: list[Any]) -> tuple[str, ...]:
+    if not all(isinstance(path, str) for path in listed):
+        raise ValueError
+    return tuple(listed)
 
 
 def damage(what: str, path: Path) -> Corrupt:

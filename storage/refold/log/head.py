@@ -148,9 +148,9 @@ def follow(head: Head, commit: Commit, raw_digest: str, path: Path) -> Head:
         raise damage("does not follow the commit before it", path)
     if commit.time < last.time:
         raise damage("is dated before the commit before it", path)
-    _check_fence(last, commit, path)
+    check_fence(last, commit, path)
     _check_cover(commit.parts, commit.first_seq, commit.next_seq, path)
-    parts = _replaced(head.parts, commit.replaces, path) if commit.replaces else head.parts
+    parts = replaced(head.parts, commit.replaces, path) if commit.replaces else head.parts
     erasures = tuple(seq for seq, kind in commit.control if kind == EntryKind.ERASURE)
     after = Head(commit, raw_digest, parts + commit.parts, head.erasures + erasures)
     if commit.live is not None and commit.live != Live(after.parts, after.erasures):
@@ -158,7 +158,7 @@ def follow(head: Head, commit: Commit, raw_digest: str, path: Path) -> Head:
     return after
 
 
-def _check_fence(last: Commit, commit: Commit, path: Path) -> None:
+def check_fence(last: Commit, commit: Commit, path: Path) -> None:
     """Let an epoch rise by one only, inside a fence; let a fence stand until a lift entry takes it away."""
     kinds = {kind for _, kind in commit.control}
     if last.fence is False:
@@ -180,7 +180,7 @@ def _check_cover(parts: tuple[Part, ...], first: int, end: int, path: Path) -> N
         raise damage("lists parts that do not cover its entries", path)
 
 
-def _replaced(live: tuple[Part, ...], change: Replacement, path: Path) -> tuple[Part, ...]:
+def replaced(live: tuple[Part, ...], change: Replacement, path: Path) -> tuple[Part, ...]:
     removed = set(change.removed)
     gone = [part for part in live if part.path in removed]
     ranges = _ranges(gone)

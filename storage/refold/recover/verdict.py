@@ -24,6 +24,7 @@ class DamageKind(StrEnum):
     GAP = "gap"
     DUPLICATE = "duplicate"
     ORDER = "order"
+    PART = "part"  # the file is not what was signed, and no single entry in it is to blame, or none can be told from another
     MISSING = "file missing"
     COMMIT = "commit"
     SIGNATURE = "signature"
@@ -58,6 +59,12 @@ class Damage:
     kind: DamageKind
     path: str  # within the store, POSIX
     version: int | None = None  # of the commit that lists the range
+    sha256: str | None = None  # of the file, as a signed commit names it, where the file is not that
+    has: str | None = None  # SHA-256 of the file as it was found, where there is one
+
+    def is_below(self, size: int) -> bool:
+        """Whether entries from `size` on are untouched by it."""
+        return max(self.end, self.first + 1) <= size
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +86,7 @@ class Checkpoint:
     epoch: int  # of the keys
     attested: bytes  # HMAC(attest_key of the epoch, state hash)
     path: str  # within the store, POSIX
+    last_hash: bytes | None = None  # of the entry before `size`, where the attestation says it: it stands where a root cannot be recomputed
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,3 +116,10 @@ class Verdict:
     policy: Policy
     digest: bytes  # over all inputs: files read with their digests, checkpoints, heads seen, policy
     next: str  # a command
+    verified_from: int = 0  # entries below were not looked at
+    is_deep: bool = False  # whether every entry was recomputed, or only every file
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing at all is wrong, from the first entry on."""
+        return self.kind is Kind.INTACT and self.verified_from == 0

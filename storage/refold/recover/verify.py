@@ -1,0 +1,153 @@
+"""Verify: read a whole log, recompute what it says of itself, and judge it. It changes nothing, and damage never makes it fail."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict
+from itertools import repeat
+from pathlib import Path
+
+from refold import canonical
+from refold.errors import Corrupt, KeyMissing, UnsupportedVersion, VerificationIncomplete
+from refold.keys import vault as vaults
+from refold.log import entry
+from refold.log.head import Place
+from refold.recover import tiers
+from refold.recover.history import History, history
+from refold.recover.judge import Evidence, judge
+from refold.recover.survey import Slot, survey
+from refold.recover.tiers import Job, PartSeen
+from refold.recover.verdict import Checkpoint, Policy, SeenHead, Verdict
+from refold.store import Places
+
+PARTS_AT_ONCE = 8  # what a process is handed at a time
+ALONE_BYTES_MAX = 32 << 20  # of parts; below, starting a process takes longer than it saves
+LENIENT = Policy()
+
+Progress = Callable[[int, int], None]  # entries looked at, of how many
+
+
+def verify(
+    places: Places,
+    *,
+    deep: bool = False,
+    from_checkpoint: Checkpoint | None = None,
+    policy: Policy = LENIENT,
+    seen: Sequence[SeenHead] = (),
+    checkpoints: Sequence[Checkpoint] = (),
+    workers: int = 1,
+    progress: Progress = lambda done, total: None,
+) -> Verdict:
+    """Verify the log of a store. `deep` recomputes every entry, and so does any mismatch that is met without it.
+
+    `seen` are heads that a witness remembers; `checkpoints` those whose signature, epoch and stored state hold. `from_checkpoint` leaves
+    out the entries below it. With several `workers`, the program that calls must be importable as a module. Raises VerificationIncomplete
+    where something could not be read.
+    """
+    place = place_of(places)
+    slots = survey(place)
+    told = history(slots, entry.genesis(place.origin))
+    start = from_checkpoint.size if from_checkpoint else 0
+    sizes = sorted({each.size for each in (*seen, *checkpoints)})
+    parts = _check(place.folder, list(jobs(told, start, sizes, deep=deep)), workers, progress)
+    if not deep and (told.damage or any(part.faults for part in parts)):
+        deep = True
+        parts = _check(place.folder, list(jobs(told, start, sizes, deep=True)), workers, progress)
+    return judge(
+        Evidence(
+            history=told,
+            parts=parts,
+            seen=seen,
+            checkpoints=checkpoints,
+            policy=policy,
+            digest=digest_of(slots, parts, seen, checkpoints, policy),
+            verified_from=start,
+            is_deep=deep,
+        )
+    )
+
+
+def place_of(places: Places) -> Place:
+    """Return where the log lies and whose it is, by what the vault has pinned. Raises VerificationIncomplete."""
+    try:
+        vault = vaults.open_vault(places.vault, places.root, random=lambda size: bytes(size))
+    except (KeyMissing, Corrupt, UnsupportedVersion) as error:
+        message = f"the log is not judged: {error.message}"
+        raise VerificationIncomplete(message, path=error.path, hint="refold audit --keys") from None
+    return Place(places.store / "log", vault.origin, vault.public_key)
+
+
+def jobs(told: History, start: int, sizes: Sequence[int], *, deep: bool) -> Iterator[Job]:
+    """Yield what there is to check of each part that holds entries from `start` on."""
+    anchors = sorted(told.anchors)
+    control = sorted(told.control.items())
+    for listed in told.parts:
+        part = listed.part
+        if part.end <= start:
+            continue
+        low, high = bisect_right(anchors, part.first - 1), bisect_right(anchors, part.end)
+        named = tuple(control[bisect_right(control, (part.first, -1)) : bisect_right(control, (part.end, -1))])
+        yield Job(
+            part,
+            told.epoch,
+            tuple((seq, told.anchors[seq]) for seq in anchors[low:high]),
+            named,
+            tuple(size for size in sizes if part.first < size < part.end),
+            deep=deep,
+            rooted=not start and (deep or bool(sizes)),
+            is_told=_is_told(told, part.first, part.end),
+        )
+
+
+def _is_told(told: History, first: int, end: int) -> bool:
+    """Whether good commits speak of every entry of a range."""
+    at = max(bisect_right(told.told, (first, 1 << 70)) - 1, 0)
+    while at < len(told.told) and first < end:
+        low, high = told.told[at]
+        if low > first:
+            return False
+        first, at = max(first, high), at + 1
+    return first >= end
+
+
+def _check(folder: Path, todo: list[Job], workers: int, progress: Progress) -> list[PartSeen]:
+    """Check all parts, in as many processes as that is worth."""
+    total = sum(job.part.count for job in todo)
+    handed = [todo[at : at + PARTS_AT_ONCE] for at in range(0, len(todo), PARTS_AT_ONCE)]
+    found: list[PartSeen] = []
+    for some in _checked(folder, handed, workers if sum(job.part.size for job in todo) > ALONE_BYTES_MAX else 1):
+        found += some
+        progress(sum(part.part.count for part in found), total)
+    return found
+
+
+def _checked(folder: Path, handed: list[list[Job]], workers: int) -> Iterator[list[PartSeen]]:
+    if workers < 2:
+        yield from map(tiers.check_all, repeat(folder), handed)
+        return
+    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+        try:
+            yield from pool.map(tiers.check_all, repeat(folder), handed)
+        except BrokenProcessPool:
+            raise VerificationIncomplete("a process that verified a part of the log was stopped", hint="refold audit --log") from None
+
+
+def digest_of(
+    slots: Sequence[Slot], parts: Sequence[PartSeen], seen: Sequence[SeenHead], checkpoints: Sequence[Checkpoint], policy: Policy
+) -> bytes:
+    """Return the SHA-256 over all that a verdict rests on: files with their digests, heads, checkpoints, policy."""
+    told = hashlib.sha256()
+    for line in (
+        *(["commit", slot.name, slot.sha256] for slot in slots),
+        *(["part", part.part.path, part.sha256] for part in parts),
+        *(["seen", each.size, each.root.hex(), each.is_external] for each in seen),
+        *(["checkpoint", each.path, each.size, each.root.hex(), each.generation, each.epoch, each.attested.hex()] for each in checkpoints),
+        ["policy", asdict(policy)],
+    ):
+        told.update(canonical.encode(line) + b"\n")
+    return told.digest()
