@@ -28,6 +28,7 @@ from refold import disclaimers, times
 from refold.cli import main
 from refold.cli.catalogue import COMMANDS, EXIT_CODES, PIPE_CLOSED
 from refold.cli.envelope import OUTPUT_SCHEMA_VERSION
+from refold.copies.backup import backup
 from refold.memory import Memory
 from refold.recover.audit import AUDIT_SCHEMA_VERSION, Area
 from refold.recover.findings import Severity
@@ -41,6 +42,12 @@ from tests.recover import spoils
 TRANSCRIPTS = Path(__file__).parent / "data/transcripts"
 SCHEMAS = packaged("refold") / "schemas"
 PRIVATE = ("Ada", "ada", "Ruth", "Berlin", "Munich", "Siemens")  # said by the memory's people: in no finding, ever
+
+# RFC 7748, 6.1: Alice's public key.
+PUBLIC = b"""-----BEGIN PUBLIC KEY-----
+MCowBQYDK2VuAyEAhSDwCYkwp1R0i33ctD73Wg2/OgOM61FHhkfgB4xvTWo=
+-----END PUBLIC KEY-----
+"""
 
 Prepare = Callable[[Places], object]
 
@@ -86,6 +93,18 @@ def canonicalize_a_move(places: Places) -> None:
         canonicalized(store, prepared(store, places.store.parent, "mcp"), ANSWERS)
 
 
+def beside_a_backup(places: Places) -> None:
+    """Make a backup, and the public key of somebody who is to keep the keys."""
+    (places.store.parent / "public.pem").write_bytes(PUBLIC)
+    with unsynced():
+        backup(places, places.store.parent / "disk/backup", now=now, random=os.urandom)
+
+
+def lost_after_a_backup(places: Places) -> None:
+    beside_a_backup(places)
+    shutil.rmtree(places.store)
+
+
 # Command lines by the name of their transcript. FACT, ORIGIN, MOVE and TRANSACTION are looked up; ~ is the folder of the three places.
 LINES: dict[str, list[tuple[Prepare, str]]] = {
     "init": [(no_store, "init"), (nothing, "init")],
@@ -124,6 +143,18 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
         (nothing, "reset --confirm ORIGIN"),
     ],
     "mirror": [(nothing, "mirror ~/elsewhere"), (nothing, "mirror"), (nothing, "mirror ~/store/inside")],
+    "backup": [
+        (nothing, "backup ~/disk/backup"),
+        (nothing, "backup"),
+        (beside_a_backup, "backup --keys ~/disk/keys --recipient ~/public.pem"),
+        (beside_a_backup, "backup --keys ~/safe/keys --recipient ~/public.pem"),
+    ],
+    "restore": [
+        (lost_after_a_backup, "restore ~/disk/backup"),
+        (lost_after_a_backup, "restore ~/disk/backup --confirm ORIGIN"),
+        (beside_a_backup, "restore ~/disk/backup --confirm ORIGIN"),
+        (nothing, "restore ~/safe"),
+    ],
     "migrate": [
         (add_an_export, "migrate prepare ~/mcp.json"),
         (prepare_a_move, "migrate canonicalize MOVE"),

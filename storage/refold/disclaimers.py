@@ -10,5 +10,6 @@ OPERATOR = "whoever can read store, vault and root together can read everything:
 TRANSACTION = "a transaction is no database's: readers may see its steps one by one, and other programs are not kept off its files"
 AUDIT = "an audit says what it looked at and when: it is no evidence of what it did not read, nor of what happens afterwards"
 ERASURE = "what is removed here stays wherever else it went: backups, copies, screens, other people's memories, spare blocks of a disk"
+ESCROW = "a backup of the keys opens, for its recipient, all that these keys open, also what is erased later, in older copies of the store"
 
-ALL = (GROUNDED, SYMBOLIC, UNWITNESSED, ROOT_FILE, OPERATOR, TRANSACTION, AUDIT, ERASURE)
+ALL = (GROUNDED, SYMBOLIC, UNWITNESSED, ROOT_FILE, OPERATOR, TRANSACTION, AUDIT, ERASURE, ESCROW)

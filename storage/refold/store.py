@@ -70,12 +70,16 @@ def places(
     *,
     env: Mapping[str, str] = os.environ,
     random: Random = os.urandom,
+    origin: str | None = None,
 ) -> Places:
-    """Find the three places: as given, else from REFOLD_STORE, REFOLD_VAULT, REFOLD_ROOT, else `./memory` and the user's folders."""
+    """Find the three places: as given, else from REFOLD_STORE, REFOLD_VAULT, REFOLD_ROOT, else `./memory` and the user's folders.
+
+    `origin` is that of the store that is to be there, where another place says it.
+    """
     where = Path(store or env.get("REFOLD_STORE") or "memory").absolute()
     if (where / DEMO).is_file():
         where, vault, root = where / "store", vault or where / "vault", root or where / "root"
-    origin = _origin(where) or _unfinished(where) or random(16).hex()
+    origin = origin or _origin(where) or _unfinished(where) or random(16).hex()
     vault = vault or env.get("REFOLD_VAULT") or platformdirs.user_state_path("refold") / origin
     root = root or env.get("REFOLD_ROOT") or platformdirs.user_config_path("refold") / origin
     return Places(where, Path(vault).absolute(), Path(root).absolute(), origin)

@@ -18,23 +18,9 @@ from refold.log import compact
 from refold.log.head import Place, newest
 from refold.store import Places, Store, open_store
 from tests.conftest import now
-from tests.journal import CALLS, KILLED, changes_of, in_child, killing, tree, unsynced
+from tests.copies.conftest import EVERY, as_store
+from tests.journal import CALLS, KILLED, changes_of, in_child, killing, tree
 from tests.log import Disk, heard, say, texts
-
-
-@pytest.fixture(autouse=True)
-def quick() -> Any:
-    with unsynced():
-        yield
-
-
-@pytest.fixture
-def there(tmp_path: Path) -> Path:
-    return tmp_path / "elsewhere"
-
-
-def as_store(places: Places, folder: Path) -> Places:
-    return Places(folder, places.vault, places.root, places.origin)
 
 
 def said_in(places: Places, folder: Path) -> list[str]:
@@ -221,7 +207,7 @@ def test_killed_at_any_change_it_holds_no_half_file_and_the_next_run_ends_the_sa
     model = tmp_path / "model"
     count = changes_of(lambda: mirror(store.places, model))
     wanted = {path.relative_to(model): path.read_bytes() for path in model.rglob("*") if path.is_file()}
-    for at in range(1, count + 1):
+    for at in range(1, count + 1, EVERY):
         there = tmp_path / f"{at}"
         assert in_child(lambda: mirror(store.places, there), Disk(killing(at), calls=CALLS)) == KILLED  # noqa: B023
         for path in there.rglob("*"):

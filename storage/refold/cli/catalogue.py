@@ -55,6 +55,8 @@ GROUPS = (
             Entry("audit", "trust", "look for what is interrupted, damaged or lost; write nothing"),
             Entry("recover", "trust", "list interrupted changes; complete one, or roll it back"),
             Entry("mirror", "copies", "bring what is new of the store to a copy at another place"),
+            Entry("backup", "copies", "copy the store as it is now to a folder; or, apart from it, the keys to a file"),
+            Entry("restore", "copies", "show what store a copy would make; with --confirm, make it"),
             Entry("migrate prepare", "migrate", "capture what another memory system exported; change nothing else"),
             Entry("migrate canonicalize", "migrate", "turn what was captured into events, and say what is missing"),
             Entry("migrate finalize", "migrate", "show what a move would add; with --confirm, move in"),

@@ -31,18 +31,28 @@ REFOLD_VAULT and REFOLD_ROOT.
 """,
     ),
     "copies": (
-        "mirrors of the store at other places",
+        "mirrors and backups of the store, the backup of the keys, and what is made of them",
         """
-    refold mirror DIR             make a copy of the store at another place, or bring to it what is new
-    refold mirror                 the same for every mirror that the settings name; the nightly flow does it too
+    refold mirror DIR                             make a copy of the store at another place, or bring to it what is new
+    refold mirror                                 the same for every mirror in the settings; the nightly flow does it too
+    refold backup DIR                             copy the store as it is now, to a folder of its own
+    refold backup --keys FILE --recipient FILE    copy the keys, so that only a recipient can open them
+    refold restore DIR                            show what store a backup or mirror would make; --confirm makes it
+    refold restore --keys FILE --identity FILE    make vault and root of a backup of the keys
 
-A mirror holds the log and what is signed beside it, never the state, which is derived, and never a key. Every file is checked before it
-leaves and read again where it arrived; one that is damaged is not brought. A mirror only gains files: parts that a compaction replaced
-stay in it, and nothing that is there is written over. A log that does not continue what its mirror holds is refused: it was cut, or
-it is another history. `--deep` also reads again what the mirror holds already.
+Copies of the store hold the log and what is signed beside it, never the state, which is derived, and never a key. Every file is checked
+before it leaves and read again where it arrived; what is damaged is not copied. A copy only gains files, and nothing in it is written
+over. It is no store of its own: it can be read like one (--store DIR), and nothing is added to it. It needs hard links.
 
-A mirror is no store of its own: it can be read and verified like one (--store DIR, with the same vault and root), and nothing is added
-to it. It lies on a file system that has hard links, apart from the three places; never put it where keys are.
+A mirror follows the store. A log that does not continue what its mirror holds is refused: it was cut, or it is another history.
+A backup is of one moment, under a signed list of its files.
+
+Store and keys are never copied into one another, or side by side into one folder. The recipient makes a key pair once, and gives you the
+public half: `openssl genpkey -algorithm X25519 -out private.pem`, `openssl pkey -in private.pem -pubout -out public.pem`.
+A backup of the keys has to be made again after each erasure, and the one before destroyed.
+
+Everything is checked before a restore begins, and its place has to be empty. Where the copy is older than what is known of the log, it
+says which entries are lost, and the log says so itself from then on, in a signed entry. Then `refold fold` makes the state anew.
 """,
     ),
     "damage": (

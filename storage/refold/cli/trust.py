@@ -23,13 +23,20 @@ if TYPE_CHECKING:
 AREAS = ("transactions", "keys", "state")
 
 
-def places_of(given: Namespace) -> Places:
-    """Find the places of the store that the command line names, for an operator. Raises StoreMissing, NotAllowed."""
-    from refold import files, settings
-    from refold.store import places
+def need_operator(given: Namespace) -> None:
+    """Refuse a principal that may not see everything. Raises NotAllowed."""
+    from refold import settings
 
     if given.principal is not None:
         settings.load().principal(given.principal).need_everything()
+
+
+def places_of(given: Namespace) -> Places:
+    """Find the places of the store that the command line names, for an operator. Raises StoreMissing, NotAllowed."""
+    from refold import files
+    from refold.store import places
+
+    need_operator(given)
     where = places(given.store, given.vault, given.root)
     if files.look(where.store / "store.json") is None:
         raise StoreMissing("there is no store here", path=where.store, hint="refold init")

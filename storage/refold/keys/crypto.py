@@ -1,6 +1,7 @@
 """Every cryptographic primitive of Refold; the only place that imports `cryptography`.
 
-AES-256-GCM (NIST SP 800-38D), HMAC-SHA256 (RFC 2104), HKDF-SHA256 (RFC 5869), Ed25519 (RFC 8032).
+AES-256-GCM (NIST SP 800-38D), HMAC-SHA256 (RFC 2104), HKDF-SHA256 (RFC 5869), Ed25519 (RFC 8032); for a named recipient HPKE (RFC 9180)
+in its base mode, with X25519, HKDF-SHA256 and AES-256-GCM.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from functools import cache
 from hashlib import sha256
 
 from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography.hazmat.primitives import hpke
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -89,3 +93,42 @@ def is_signed(public_key: bytes, signature: bytes, message: bytes) -> bool:
     except (InvalidSignature, ValueError):
         return False
     return True
+
+
+def recipient(pem: bytes) -> bytes:
+    """Return the 32 bytes of an X25519 public key in PEM. Raises ValueError."""
+    key = load_pem_public_key(pem)
+    if not isinstance(key, X25519PublicKey):
+        raise ValueError("not an X25519 key")
+    return key.public_bytes_raw()
+
+
+def seal_to(recipient: bytes, plaintext: bytes, bound_to: bytes) -> bytes:
+    """Return what only the holder of the recipient's private key can open, and only for `bound_to`."""
+    return _hpke().encrypt(plaintext, X25519PublicKey.from_public_bytes(recipient), info=bound_to)
+
+
+class Identity:
+    """An X25519 private key: whoever holds it opens what was sealed to its public key."""
+
+    def __init__(self, pem: bytes) -> None:
+        """Read a private key in PEM, without a password. Raises ValueError."""
+        try:
+            key = load_pem_private_key(pem, password=None)
+        except TypeError:
+            raise ValueError("a key under a password") from None
+        if not isinstance(key, X25519PrivateKey):
+            raise ValueError("not an X25519 key")
+        self._key = key
+        self.public_key = key.public_key().public_bytes_raw()
+
+    def unseal(self, sealed: bytes, bound_to: bytes) -> bytes:
+        """Undo `seal_to`. Raises Unauthentic."""
+        try:
+            return _hpke().decrypt(sealed, self._key, info=bound_to)
+        except (InvalidTag, ValueError):
+            raise Unauthentic from None
+
+
+def _hpke() -> hpke.Suite:
+    return hpke.Suite(hpke.KEM.X25519, hpke.KDF.HKDF_SHA256, hpke.AEAD.AES_256_GCM)

@@ -82,13 +82,28 @@ def live(folder: Path, *, origin: str, public_key: bytes) -> int:
 
 def load(folder: Path, epoch: int, *, origin: str, public_key: bytes, roots: Roots) -> Keyring:
     """Read the keyring of an epoch. Raises KeyMissing, Corrupt, UnsupportedVersion."""
+    key, raw = export(folder, epoch, origin=origin, public_key=public_key, roots=roots)
+    tables = {name: _unseal(key, sealed, _bound(name, origin, epoch)) for name, sealed in raw.items()}
+    return Keyring(_secrets(epoch, tables, folder / folder_name(epoch)))
+
+
+def export(folder: Path, epoch: int, *, origin: str, public_key: bytes, roots: Roots) -> tuple[bytes, dict[str, bytes]]:
+    """Return the key of an epoch's keyring, unwrapped, and its other files as they lie there. Raises KeyMissing, Corrupt."""
     listed = sealed(folder, epoch, origin=origin, public_key=public_key)
     if listed is None:
         raise KeyMissing(f"epoch {epoch} has no valid seal", path=folder / folder_name(epoch), hint="refold help keys")
     raw = {name: _file(folder / folder_name(epoch) / name, size, sha256) for name, size, sha256 in listed}
-    key = roots.unwrap(epoch, raw.pop("key", b""), bound_to=_bound("key", origin, epoch))
-    tables = {name: _unseal(key, sealed, _bound(name, origin, epoch)) for name, sealed in raw.items()}
-    return Keyring(_secrets(epoch, tables, folder / folder_name(epoch)))
+    return roots.unwrap(epoch, raw.pop("key", b""), bound_to=_bound("key", origin, epoch)), raw
+
+
+def put_back(folder: Path, epoch: int, key: bytes, raw: dict[str, bytes], *, origin: str, roots: Roots, random: Random) -> None:
+    """Write what was exported, under a root that is made for it, still unsealed. An interrupted attempt is gone on with."""
+    place = folder / folder_name(epoch)
+    files.make_folder(place)
+    roots.create(epoch)
+    files.link_new(place / "key", roots.wrap(epoch, key, bound_to=_bound("key", origin, epoch)))
+    for name, data in raw.items():
+        files.link_new(place / name, data)
 
 
 def _tables(secrets: Secrets) -> dict[str, bytes]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from refold.copies import restore
 from refold.migrate import finalize
 
-KNOWN = (finalize.INTENT,)
+KNOWN = (finalize.INTENT, restore.INTENT)

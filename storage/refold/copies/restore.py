@@ -1,0 +1,220 @@
+"""Restore: a store made of a backup or a mirror, at an empty place, with the vault that is there.
+
+Everything is checked before anything is written. Then the files are copied, which means nothing as long as there is no store.json; and
+one transaction, which holds all appends, commits the `restored` entry where the copy is older than what is known of the log, and writes
+store.json. The entry names what is given up, (size, root), so that a witness takes the shorter log for a successor and not for a fork.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from refold import canonical, files, journal
+from refold.copies import backup
+from refold.copies.backup import Listed
+from refold.copies.folder import HINT, Copy, kind_of
+from refold.errors import Blocked, Corrupt, Usage
+from refold.journal import Condition, Direction, Intent, LogCommit, Place, Target
+from refold.keys.vault import open_vault
+from refold.log import append, parts, tree
+from refold.log.head import Head, newest
+from refold.log.head import Place as LogPlace
+from refold.log.log import COPY
+from refold.model import EntryKind
+from refold.outside import Clock, Random
+from refold.recover.verdict import SeenHead
+from refold.store import AUTHORITY, FOLDERS, Places, Store, open_store
+
+RESTORE = journal.Kind("restore", blocks_appends=True)
+INTENT = "restored"
+PREFIX_LETTERS_MIN = 6
+GITIGNORE = b"*\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Restoration:
+    """What a restore would do, or did."""
+
+    source: Path
+    kind: Copy
+    origin: str
+    head: Head  # of the copy
+    files: tuple[Listed, ...]
+    abandoned: SeenHead | None  # what is known of the log beyond the copy
+
+    @property
+    def lost(self) -> tuple[int, int] | None:
+        """Return the sequence numbers [first, end) that are known to be lost."""
+        return None if self.abandoned is None else (self.head.size, self.abandoned.size)
+
+    @property
+    def size(self) -> int:
+        return sum(file.size for file in self.files)
+
+
+def origin_of(source: Path) -> str:
+    """Return whose copy a folder is, as it says itself. Raises Usage, Corrupt."""
+    try:
+        return str(canonical.decode(files.read(source / COPY))["origin"])
+    except FileNotFoundError:
+        raise Usage("this is neither a backup nor a mirror", path=source, hint=HINT) from None
+    except (ValueError, TypeError, KeyError):
+        raise Corrupt("the file that says whose copy this is is damaged", path=source / COPY, hint=HINT) from None
+
+
+def plan(places: Places, source: Path, *, seen: Sequence[SeenHead], random: Random) -> Restoration:
+    """Check a copy whole, the target and the vault; return what a restore would do. Changes nothing.
+
+    `seen` are the heads that are remembered of this log. Raises Usage, Corrupt, KeyMissing, Blocked.
+    """
+    kind = kind_of(source, places.origin)
+    if kind is None:
+        raise Usage("this is neither a backup nor a mirror", path=source, hint=HINT)
+    vault = open_vault(places.vault, places.root, random=random)
+    if vault.origin != places.origin:
+        raise Usage("the vault holds the keys of another store", path=places.vault, hint="refold help keys")
+    keyring = vault.live_keyring()
+    vault.signer()
+    if kind is Copy.BACKUP:
+        backup.check(source, public_key=vault.public_key)
+    head = backup.check_log(source, places.origin, vault.public_key)
+    if keyring.epoch != head.epoch:
+        # Whatever was erased since would come back: it has to be erased again before the store opens.
+        raise Blocked(
+            f"the copy is of epoch {head.epoch}, the keys of epoch {keyring.epoch}: an erasure lies between", path=source, hint=HINT
+        )
+    place = LogPlace(source / "log", places.origin, vault.public_key)
+    abandoned = _abandoned(place, head, seen)
+    listed = tuple(backup.listed(source, vault.public_key, places.origin))
+    _require_empty(places.store, listed)
+    return Restoration(source, kind, places.origin, head, listed, abandoned)
+
+
+def restore(places: Places, source: Path, *, confirm: str, seen: Sequence[SeenHead], now: Clock, random: Random) -> Restoration | None:
+    """Make the store of a copy. None: an interrupted restore was completed. Raises as `plan` does, and WriteFailed, Locked.
+
+    `confirm` is the beginning of the origin.
+    """
+    if len(confirm) < PREFIX_LETTERS_MIN or not places.origin.startswith(confirm.lower()):
+        raise Usage(f"this is not the beginning of the store's origin (at least {PREFIX_LETTERS_MIN} letters)", hint=HINT)
+    if unfinished := _unfinished(places):
+        journal.recover(places, unfinished, Direction.COMPLETE, open_store=lambda: _half_open(places, random))
+        return None
+    with journal.mutating(places, wait_seconds=0, random=random) as turn:
+        found = plan(places, source, seen=seen, random=random)
+        for folder in FOLDERS:
+            files.make_folder(places.store / folder)
+        files.link_new(places.store / ".gitignore", GITIGNORE)
+        for file in found.files:
+            if file.path != AUTHORITY:
+                _copy(source, places.store, file)
+        authority = files.read(source / AUTHORITY)
+        entry = [_entry(found.abandoned, now=now, random=random)] if found.abandoned else []
+        with _half_open(places, random) as store:
+            turn.commit(RESTORE, [*entry, journal.write(Target(Place.STORE, AUTHORITY), authority)], store=store)
+    open_store(places, random=random).close()
+    return found
+
+
+def run(store: Store, txn: str, data: bytes) -> None:
+    """Commit the entry that says what was given up."""
+    said: Any = canonical.decode(data)
+
+    def stays(head: Head, keyring: object) -> int | bool:
+        return head.fence
+
+    body = {"abandoned_root": said["root"], "abandoned_size": said["size"]}
+    propose = append.controlling(EntryKind.RESTORED, body, fence=stays, now=lambda: said["time"], random=os.urandom)
+    append.run(store.log, propose, now=lambda: said["time"], random=os.urandom, txn=txn)
+
+
+def heads_seen(places: Places, mirrors: Sequence[Path]) -> list[SeenHead]:
+    """Return the heads of this log that are remembered outside of its store: those of mirrors. Raises Corrupt, KeyMissing."""
+    vault = open_vault(places.vault, places.root, random=os.urandom)
+    found = []
+    for folder in mirrors:
+        if files.look(folder / COPY) is not None and kind_of(folder, places.origin) is Copy.MIRROR:
+            place = LogPlace(folder / "log", places.origin, vault.public_key)
+            head = newest(place)
+            found.append(SeenHead(head.size, _root(place, head, head.size), is_external=False))
+    return found
+
+
+def _root(place: LogPlace, head: Head, size: int) -> bytes:
+    grown = tree.Tree()
+    for part in head.parts_over(0, size):
+        grown.extend(parts.read(place.folder, part).cut(grown.size, size).hashes())
+    return grown.root()
+
+
+def _entry(abandoned: SeenHead, *, now: Clock, random: Random) -> LogCommit:
+    said = {"root": abandoned.root.hex(), "size": abandoned.size, "time": now()}
+    return LogCommit(txn=random(16).hex(), intent=INTENT, data=canonical.encode(said))
+
+
+def _abandoned(place: LogPlace, head: Head, seen: Sequence[SeenHead]) -> SeenHead | None:
+    """Return the largest head that the copy does not reach. Raises Corrupt where the copy is of another history than a head seen."""
+    below = sorted((each for each in seen if each.size <= head.size), key=lambda each: each.size)
+    grown = tree.Tree()
+    for each in below:
+        for part in head.parts_over(grown.size, each.size):
+            grown.extend(parts.read(place.folder, part).cut(grown.size, each.size).hashes())
+        if grown.root() != each.root:
+            raise Corrupt(
+                f"the copy is of another history than the head that was seen at {each.size} entries", path=place.folder, hint=HINT
+            )
+    beyond = [each for each in seen if each.size > head.size]
+    return max(beyond, key=lambda each: each.size) if beyond else None
+
+
+def _copy(source: Path, target: Path, file: Listed) -> None:
+    path = target / file.path
+    files.make_folder(path.parent)
+    raw = files.read(source / file.path)
+    files.link_new(path, raw)
+    if backup.seen(target, file.path) != file:
+        raise Corrupt("what arrived is not what the copy holds", path=path, hint=HINT)
+
+
+def _require_empty(target: Path, listed: Sequence[Listed]) -> None:
+    """Refuse a target in which anything stands that an interrupted restore of this very copy would not have left there. Raises Usage."""
+    known = {file.path: file for file in listed} | {".gitignore": Listed(".gitignore", len(GITIGNORE), "")}
+    for path in _walk(target, ""):
+        name = path.rpartition("/")[2]
+        mine = path in known and path != AUTHORITY and (path == ".gitignore" or backup.seen(target, path) == known[path])
+        if not mine and not name.startswith(files.TEMPORARY) and path != "log/turn":
+            raise Usage("a copy is restored to an empty place, and something is there", path=target / path, hint=HINT)
+
+
+def _walk(folder: Path, inside: str) -> list[str]:
+    found: list[str] = []
+    if files.look(folder) is None:
+        return found
+    for name in sorted(files.names(folder)):
+        seen = files.look(folder / name)
+        if seen is not None and seen.kind is files.Kind.FOLDER:
+            found += _walk(folder / name, f"{inside}{name}/")
+        else:
+            found.append(f"{inside}{name}")
+    return found
+
+
+def _half_open(places: Places, random: Random) -> Store:
+    """Open the store before its store.json is there."""
+    return Store(places, open_vault(places.vault, places.root, random=random), random=random)
+
+
+def _unfinished(places: Places) -> str | None:
+    """Return the transaction of a restore that was interrupted."""
+    for entry in journal.entries(places):
+        ours = entry.journal is not None and entry.journal.kind == RESTORE.name
+        if ours and entry.condition in (Condition.UNFINISHED, Condition.ENDED):
+            return None if journal.is_running(places) else entry.id
+    return None
+
+
+journal.register(INTENT, Intent(run))
