@@ -38,6 +38,7 @@ LAYERS = {
     "refold.imports": 7,
     "refold.copies": 7,
     "refold.folding": 7,
+    "refold.heads": 7,
     "refold.migrate": 7,
     "refold.recover": 7,
     "refold.status": 7,

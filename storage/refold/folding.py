@@ -17,6 +17,7 @@ from refold.errors import Drifted, Locked
 from refold.fold.ground import fold_batch
 from refold.fold.relations import Relations
 from refold.fold.symbolic import EXTRACTOR
+from refold.heads.checkpoint import Checkpointed
 from refold.log.compact import PARTS_MAX, compact
 from refold.log.head import Head
 from refold.outside import Clock, Random
@@ -90,6 +91,7 @@ class FoldReport:
     dark: int
     merged_rows: int
     compacted_parts: int
+    checkpoint: Checkpointed | None = None  # the head that was signed afterwards
 
     @property
     def counts(self) -> dict[str, int]:

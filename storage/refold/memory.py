@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from refold.folding import FoldPlan, FoldReport
+    from refold.heads.checkpoint import Checkpointed
     from refold.imports.driver import ImportReport, Options
     from refold.imports.driver import Progress as ImportProgress
     from refold.ingest import Added
@@ -180,10 +181,11 @@ class Memory:
     def fold(self, *, full: bool = False, progress: Callable[[int, int], None] | None = None) -> FoldReport:
         """Fold what is new into the state, or with `full` everything anew."""
         from refold import folding, recipes
+        from refold.heads.configured import sign
 
         self._operator_only()
         self.store.log.refresh()
-        return folding.fold(
+        report = folding.fold(
             self.store,
             State.open(self.store),
             relations=recipes.relations(),
@@ -193,6 +195,15 @@ class Memory:
             random=self._random,
             progress=progress,
         )
+        return replace(report, checkpoint=sign(self.store, full=False, random=self._random))
+
+    def checkpoint(self, *, progress: Callable[[int, int], None] | None = None) -> Checkpointed:
+        """Read the whole log anew, sign its head, attest the state beside it, and let the witnesses take the head."""
+        from refold.heads.configured import sign
+
+        self._operator_only()
+        with self._reading() as state:
+            return sign(self.store, state=state, random=self._random, progress=progress)
 
     def status(self) -> Status:
         """Return how the memory is, in numbers."""

@@ -87,6 +87,33 @@ class Mirror:
 
 
 @dataclass(frozen=True, slots=True)
+class WitnessFolder:
+    """A folder that remembers the heads of logs."""
+
+    path: Path
+    external: bool = False  # on another host, another user's, or locked against being overwritten
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessCommand:
+    """A command that asks somebody to remember a head."""
+
+    name: str
+    argv: tuple[str, ...]
+    key: str | None = None  # the verifier key of its cosignatures
+    external: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Witnesses:
+    """Who remembers the heads of the log beside the vault, and how many of them have to."""
+
+    folders: tuple[WitnessFolder, ...] = ()
+    commands: tuple[WitnessCommand, ...] = ()
+    required: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of refold.toml."""
 
@@ -94,6 +121,7 @@ class Settings:
     serve: Serve
     verify: Verify
     mirror: Mirror
+    witness: Witnesses
     principals: Mapping[str, Principal]
 
     def principal(self, name: str) -> Principal:
@@ -128,7 +156,16 @@ def load(env: Mapping[str, str] = os.environ) -> Settings:
             merged[name] |= table
     principals = {name: _principal(name, table) for name, table in merged["principals"].items()}
     mirror = Mirror(tuple(merged["mirror"]["folders"]))
-    return Settings(Nightly(**merged["nightly"]), Serve(**merged["serve"]), Verify(**merged["verify"]), mirror, principals)
+    nightly, serve, verify = Nightly(**merged["nightly"]), Serve(**merged["serve"]), Verify(**merged["verify"])
+    return Settings(nightly, serve, verify, mirror, _witnesses(merged["witness"]), principals)
+
+
+def _witnesses(table: Table) -> Witnesses:
+    folders = [WitnessFolder(Path(each["path"]), each.get("external", False)) for each in table["folders"]]
+    commands = [
+        WitnessCommand(each["name"], tuple(each["argv"]), each.get("key"), each.get("external", False)) for each in table["commands"]
+    ]
+    return Witnesses(tuple(folders), tuple(commands), table["required"])
 
 
 def _principal(name: str, table: Table) -> Principal:
@@ -150,6 +187,30 @@ def _flag(value: object) -> bool:
 
 def _folders(value: object) -> bool:
     return _texts(value) and all(Path(each).is_absolute() for each in cast("list[str]", value))
+
+
+def _argv(value: object) -> bool:
+    return _texts(value) and bool(value)
+
+
+def _name(value: object) -> bool:
+    return isinstance(value, str) and bool(re.fullmatch(r"[a-z0-9][a-z0-9-]{0,31}", value))
+
+
+def _absolute(value: object) -> bool:
+    return _text(value) and Path(cast("str", value)).is_absolute()
+
+
+def _tables(known: Mapping[str, Callable[[object], bool]], *needed: str) -> Callable[[object], bool]:
+    """Return whether a value is a list of tables with the keys that are needed, and no others than are known."""
+
+    def holds(value: object) -> bool:
+        return isinstance(value, list) and all(
+            isinstance(each, dict) and each.keys() >= {*needed} and all(key in known and known[key](each[key]) for key in each)
+            for each in value
+        )
+
+    return holds
 
 
 def _count(low: int, high: int) -> Callable[[object], bool]:
@@ -187,6 +248,14 @@ SECTIONS: Mapping[str, Mapping[str, tuple[Callable[[object], bool], str]]] = {
         "require_witness": (_flag, "true or false"),
     },
     "mirror": {"folders": (_folders, "a list of absolute paths")},
+    "witness": {
+        "folders": (_tables({"path": _absolute, "external": _flag}, "path"), "a list of tables with an absolute path, and external"),
+        "commands": (
+            _tables({"name": _name, "argv": _argv, "key": _text, "external": _flag}, "name", "argv"),
+            "a list of tables with a name (lower case letters, digits, -) and argv, and key and external",
+        ),
+        "required": (_count(0, 100), "a number from 0 to 100"),
+    },
     "principals": {},
 }
 PRINCIPAL = {

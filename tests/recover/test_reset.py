@@ -43,7 +43,7 @@ def test_everything_that_refold_made_goes(places: Places):
 
 def test_folders_that_an_earlier_release_made_are_no_hindrance(places: Places):
     for name in ("calls/commits", "calls/parts", "checkpoints", "receipts"):
-        (places.store / name).mkdir(parents=True)
+        (places.store / name).mkdir(parents=True, exist_ok=True)
     with open_store(places) as store:
         assert store.log.head.size
     reset(places, confirm=places.origin)

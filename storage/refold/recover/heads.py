@@ -1,0 +1,60 @@
+"""Heads for a verdict: what was signed of a log, and what witnesses have seen of it. Read only; the log itself is not looked at."""
+
+from __future__ import annotations
+
+import os
+
+from refold.errors import Corrupt
+from refold.heads import kept
+from refold.heads.configured import witnesses
+from refold.heads.kept import CHECKPOINTS, SignedHead
+from refold.keys.vault import Vault, open_vault
+from refold.log.note import Verifier, log_name
+from refold.recover.verdict import Checkpoint, SeenHead
+from refold.settings import Settings
+from refold.store import Places
+
+
+def checkpoints(places: Places) -> tuple[Checkpoint, ...]:
+    """Return the attested heads whose signatures hold, the smallest first. What is not validly signed is none.
+
+    Raises KeyMissing where the vault is not there, VerificationIncomplete.
+    """
+    known = _known(_vault(places))
+    roots = {each.head.size: each for each in signed(places)}
+    return tuple(
+        Checkpoint(each.size, roots[each.size].head.root, each.generation, each.epoch, each.attested, f"{CHECKPOINTS}/{path.name}")
+        for each, path in kept.attestations(places.store / CHECKPOINTS, known)
+        if each.size in roots and each.origin == places.origin
+    )
+
+
+def signed(places: Places) -> tuple[SignedHead, ...]:
+    """Return the heads beside the log whose signatures hold, attested or not, the smallest first."""
+    known, folder = _known(_vault(places)), places.store / CHECKPOINTS
+    found = []
+    for size in kept.sizes(folder):
+        try:
+            found.append(kept.read(folder, size, known))
+        except Corrupt:  # a head that nobody signed says nothing, whoever put it there
+            continue
+    return tuple(found)
+
+
+def seen(places: Places, settings: Settings) -> tuple[SeenHead, ...]:
+    """Return the newest head of each witness that has one. Commands are run.
+
+    Raises Corrupt where what a witness keeps is not signed, VerificationIncomplete where one cannot be asked, KeyMissing.
+    """
+    vault = _vault(places)
+    known = _known(vault)
+    heads = [(witness, witness.seen(known)) for witness in witnesses(vault, settings.witness)]
+    return tuple(SeenHead(head.head.size, head.head.root, witness.is_external) for witness, head in heads if head is not None)
+
+
+def _vault(places: Places) -> Vault:
+    return open_vault(places.vault, places.root, random=os.urandom)
+
+
+def _known(vault: Vault) -> list[Verifier]:
+    return [Verifier(log_name(vault.origin), vault.public_key)]
