@@ -95,6 +95,11 @@ class Memory:
     def places(self) -> Places:
         return self.store.places
 
+    def scope(self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> Scope:
+        """Return the scope that is meant: as it is named, and where the principal has one user only, theirs. Raises NotAllowed, Usage."""
+        scope = Scope(user_id, agent_id, run_id)
+        return self._principal.limit(scope) if self._principal else scope
+
     # Remember
 
     def add(
@@ -125,7 +130,7 @@ class Memory:
             said_at=given.moment(said_at, "said_at"),
             author=author,
             role=given.role_of(role),
-            scope=self._limited(Scope(user_id, agent_id, run_id)),
+            scope=self.scope(user_id, agent_id, run_id),
             audience=tuple(audience),
             subjects=tuple(subjects),
             metadata=dict(metadata or {}),
@@ -135,7 +140,7 @@ class Memory:
 
     def add_many(self, drafts: Sequence[Draft]) -> list[Added]:
         """Append drafts as one commit."""
-        drafts = [replace(draft, scope=self._limited(draft.scope)) for draft in drafts]
+        drafts = [replace(draft, scope=self.scope(draft.scope.user, draft.scope.agent, draft.scope.run)) for draft in drafts]
         for draft in drafts:
             self._check_may_add(draft)
         with self._knowing() as state:
@@ -156,7 +161,7 @@ class Memory:
         from refold.imports import driver
 
         options = options or driver.Options()
-        scope = self._limited(Scope(options.user, options.agent, options.run))
+        scope = self.scope(options.user, options.agent, options.run)
         return driver.import_files(
             self.store,
             [Path(path) for path in paths],
@@ -365,7 +370,7 @@ class Memory:
         valid_at: str | int | None = None,
         needs_scope: bool = True,
     ) -> View:
-        scope = self._limited(Scope(user_id, agent_id, run_id))
+        scope = self.scope(user_id, agent_id, run_id)
         if needs_scope and scope.is_empty and self._principal is None:
             raise Usage("whose memory is meant: a question needs a user, an agent, a run or a principal", hint="refold help scope")
         return View(
@@ -375,9 +380,6 @@ class Memory:
             as_of_time=times.parse(as_of, what="as_of") if isinstance(as_of, str) else None,
             valid_at=given.moment(valid_at, "valid_at"),
         )
-
-    def _limited(self, scope: Scope) -> Scope:
-        return self._principal.limit(scope) if self._principal else scope
 
     def _check_may_add(self, draft: Draft) -> None:
         if self._principal is not None:

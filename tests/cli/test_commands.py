@@ -233,3 +233,56 @@ def test_a_note_is_shown_by_the_beginning_of_its_id(shell):
     event = shell.json("add", "I like Darjeeling.", "--user", "ada").data["event_id"]
     assert f"note:{event[:8]}  unfolded" in shell("search", "Darjeeling", "--user", "ada").out
     assert shell.json("search", "Darjeeling", "--user", "ada").data["results"][0]["source"] == f"note:{event}"
+
+
+def warned(printed):
+    return [finding["code"] for finding in printed.envelope["findings"]]
+
+
+def test_whoever_adds_to_nobodys_memory_is_told_who_will_find_it(shell, tmp_path, monkeypatch):
+    (tmp_path / "notes.md").write_text("I like tea.\n")
+    importing = ("import", str(tmp_path / "notes.md"), "--said-at", "2024-06-01")
+    (tmp_path / "refold.toml").write_text('[principals.assistant]\nusers = ["ada"]\n[principals.clerk]\nlabels = ["family"]\n')
+    monkeypatch.setenv("REFOLD_CONFIG", str(tmp_path / "refold.toml"))
+    for call in (("add", "I like tea."), importing):
+        assert warned(shell.json(*call)) == warned(shell.json(*call, "--as", "clerk")) == ["RF-SCOPE-001"]
+        assert warned(shell.json(*call, "--user", "ada")) == warned(shell.json(*call, "--run", "7")) == []
+    assert warned(shell.json("add", "I like tea.", "--as", "assistant")) == []
+    said = shell("add", "I like tea.").err
+    assert "only a principal (--as) finds it" in said
+    assert "run: refold help scope" in said
+
+
+def test_files_without_a_time_take_the_one_that_is_given_and_else_are_reported(shell, tmp_path):
+    chat, note = tmp_path / "chat.jsonl", tmp_path / "2024-05-01.md"
+    chat.write_text('{"role": "user", "content": "I like tea."}\n{"role": "user", "content": "Hello.", "created_at": "2023-02-03"}\n')
+    note.write_text("I like coffee.\n")
+    given = shell.json("import", str(chat), str(note), "--user", "ada", "--said-at", "2022-06")
+    assert (given.data["undated"], warned(given)) == (0, [])
+    times_ = {hit["text"]: hit["said_at"][:10] for hit in shell.json("search", "tea coffee Hello", "--user", "ada").data["results"]}
+    assert times_ == {"I like tea.": "2022-06-01", "Hello.": "2023-02-03", "I like coffee.": "2024-05-01"}
+    without = shell.json("import", str(chat), str(note), "--user", "ben")
+    assert (without.data["undated"], warned(without)) == (1, ["RF-IMPORT-003"])
+    again = shell.json("import", str(chat), str(note), "--user", "ben")
+    assert (again.code, again.data["undated"], warned(again)) == (0, 0, [])
+    assert shell("import", str(chat), "--user", "ada", "--said-at", "2999").code == 2
+
+
+@pytest.mark.parametrize("records", [1, 3])
+def test_an_import_of_which_every_record_is_malformed_fails(shell, tmp_path, records):
+    chat = tmp_path / "chat.jsonl"
+    chat.write_text('{"role": "king", "content": "x"}\n' * records)
+    printed = shell.json("import", str(chat), "--user", "ada")
+    (finding,) = printed.envelope["findings"]
+    assert (printed.code, finding["path"], finding["details"]) == (2, str(chat), {"place": "line 1"})
+    assert ("none of 3 records" in finding["message"]) == (records > 1)
+    chat.write_text('{"role": "user", "content": ""}\n{"role": "king", "content": "x"}\n')
+    assert shell("import", str(chat), "--user", "ada").code == 0
+
+
+def test_an_import_of_which_a_principal_may_write_nothing_is_not_allowed(shell, tmp_path, monkeypatch):
+    (tmp_path / "refold.toml").write_text('[principals.assistant]\nusers = ["ada"]\n')
+    monkeypatch.setenv("REFOLD_CONFIG", str(tmp_path / "refold.toml"))
+    (tmp_path / "chat.jsonl").write_text('{"role": "user", "name": "ben", "content": "I like tea."}\n')
+    printed = shell.json("import", str(tmp_path / "chat.jsonl"), "--as", "assistant")
+    assert (printed.code, printed.envelope["exit_class"]) == (16, "not-allowed")

@@ -129,7 +129,7 @@ def test_whoever_adds_to_a_demo_is_told_that_its_keys_are_public(tmp_path, capsy
     folder = tmp_path / "demo"
     demo.fill(folder)
     (tmp_path / "notes.txt").write_text("I like tea.")
-    for argv in (["add", "I like tea.", "--user", "ada"], ["import", str(tmp_path / "notes.txt")]):
+    for argv in (["add", "I like tea.", "--user", "ada"], ["import", str(tmp_path / "notes.txt"), "--user", "ada", "--said-at", "2024-06"]):
         assert cli.main([*argv, "--store", str(folder), "--format", "json"]) == 0
         (finding,) = json.loads(capsys.readouterr().out)["findings"]
         assert (finding["code"], finding["severity"]) == ("RF-DEMO-001", "warning")

@@ -114,6 +114,24 @@ with child(Home(pathlib.Path({str(tmp_path)!r}), {{}}), ["-c", "import time; tim
     assert soon(lambda: not alive(pid))
 
 
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_whoever_is_told_to_stop_in_the_middle_of_a_fork_stops(tmp_path, number):
+    code = f"""
+import os, pathlib, signal
+from refold.cli.orchestrator import Home, child
+from refold.cli.serve import interrupt
+signal.signal(signal.SIGTERM, interrupt)
+os.register_at_fork(after_in_parent=lambda: signal.raise_signal(signal.{number}))
+try:
+    with child(Home(pathlib.Path({str(tmp_path)!r}), {{}}), ["-c", "import time; time.sleep(60)"], os.environ):
+        print("goes on")
+except KeyboardInterrupt:
+    print("stops")
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (ended.stdout, ended.stderr) == ("stops\n", "")
+
+
 def test_a_child_that_ends_too_soon_is_said_with_its_log(home):
     with child(home, ["-c", "raise SystemExit(3)"], os.environ) as process, pytest.raises(RefoldError) as raised:
         wait_until_answers(Serve("127.0.0.1", 9, "", 1), "/", process, home.log)

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 import re
+import signal
+import socket
 import sqlite3
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
+from refold.memory import Memory
 from tests.flows.conftest import NAMES, TEXTS
 
 pytestmark = [pytest.mark.slow, pytest.mark.prefect]
@@ -90,3 +95,25 @@ def test_everything_that_prefect_writes_is_private(evidence):
     assert {path.name for path in written} >= {"prefect.db", "processes.log"}
     for path in (evidence.home, *written):
         assert not stat.S_IMODE(path.lstat().st_mode) & 0o077, path
+
+
+def test_serve_says_at_once_what_it_starts(tmp_path):
+    with Memory.create(tmp_path / "store", vault=tmp_path / "vault", root=tmp_path / "root"):
+        pass
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    places = [word for name in ("store", "vault", "root") for word in (f"--{name}", str(tmp_path / name))]
+    command = [sys.executable, "-c", "import sys; from refold.cli import main; sys.exit(main())", "serve", "--port", str(port), *places]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as serve:
+        assert serve.stdout is not None
+        assert serve.stderr is not None
+        said = [serve.stderr.readline(), serve.stderr.readline()]
+        serve.send_signal(signal.SIGTERM)
+        assert (serve.stdout.read(), serve.stderr.read(), serve.wait(60)) == (
+            "",
+            "refold: interrupted; what was acknowledged stays, and the command can be run again\n",
+            130,
+        )
+    assert f"http://127.0.0.1:{port}/" in said[0]
+    assert str(tmp_path / "store" / "prefect" / "processes.log") in said[1]

@@ -268,7 +268,7 @@ def test_a_file_that_cannot_be_read_is_reported_and_the_others_go_in(store, impo
 def test_a_file_without_permission_is_reported_and_alone_it_is_not_allowed(import_, folder, tmp_path):
     closed = write(folder, "closed.md", "text")
     with no_right_to(tmp_path):
-        assert [*driver.found([closed])] == [Malformed("", driver.NOT_PERMITTED, str(closed))]
+        assert [*driver.found([closed])] == [Malformed("", "it may not be read", str(closed), forbidden=True)]
         with pytest.raises(NotAllowed):
             import_(closed)
         with pytest.raises(Usage, match="none of 2 files"):
@@ -293,7 +293,7 @@ def test_a_file_that_may_be_seen_and_not_read_is_not_allowed(import_, open_folde
 def test_a_folder_that_may_not_be_entered_is_reported(open_folder):
     seen, closed = write(open_folder, "a.md", "text"), write(open_folder, "sub/b.md", "text").parent
     with no_right_to(closed):
-        assert [*driver.found([open_folder])] == [File(seen, "a.md"), Malformed("", driver.NOT_PERMITTED, str(closed))]
+        assert [*driver.found([open_folder])] == [File(seen, "a.md"), Malformed("", "it may not be read", str(closed), forbidden=True)]
 
 
 def test_an_empty_folder_is_refused(import_, folder):

@@ -37,7 +37,7 @@ LIMITED = {
     "add": lambda memory: memory.add("I live in Oslo.", user_id="ben"),
     "add_many": lambda memory: memory.add_many([Draft("I live in Oslo.", scope=Scope("ben"))]),
 }
-NOT_VERBS = {"close", "create", "open", "places"}
+NOT_VERBS = {"scope", "close", "create", "open", "places"}
 
 
 def memory_of(store: Store, principal: Principal | None) -> Memory:

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
+from refold import times
 from refold.cli.catalogue import COMMANDS, Entry
 from refold.errors import Usage
 
@@ -121,6 +122,11 @@ def count(low: int, high: int) -> Callable[[str], int]:
         return int(value)
 
     return read
+
+
+def said_at(text: str) -> int:
+    """Read a time, in µs. Raises Usage."""
+    return times.parse(text, what="--said-at")
 
 
 def add_scope(command: argparse.ArgumentParser) -> None:

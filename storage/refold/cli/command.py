@@ -11,7 +11,6 @@ from refold.cli.envelope import Finding, Outcome
 
 if TYPE_CHECKING:
     from refold.memory import Memory
-    from refold.store import Places
 
 FORMAT_VERSION = 1  # of the stores that this release reads and makes
 
@@ -31,10 +30,15 @@ def opened(given: Namespace) -> Memory:
     return Memory.open(given.store, vault=given.vault, root=given.root, principal=given.principal)
 
 
-def cautions(places: Places) -> list[Finding]:
-    """Return a warning where something is added to a demo: its keys come from a fixed seed, so they keep no secret."""
+def cautions(memory: Memory, **scope: str | None) -> list[Finding]:
+    """Return warnings for whoever adds something: a demo keeps no secret, and what is in nobody's memory is found by few."""
     from refold.store import DEMO
 
-    if not (places.store.parent / DEMO).is_file():
-        return []
-    return [Finding("RF-DEMO-001", "warning", "this is a demo, whose keys are public: nothing in it is secret", remediation="refold init")]
+    found = []
+    if (memory.places.store.parent / DEMO).is_file():
+        public = "this is a demo, whose keys are public: nothing in it is secret"
+        found.append(Finding("RF-DEMO-001", "warning", public, remediation="refold init"))
+    if memory.scope(**scope).is_empty:
+        nobody = "neither --user, --agent nor --run is given: this is in nobody's memory, and only a principal (--as) finds it"
+        found.append(Finding("RF-SCOPE-001", "warning", nobody, remediation="refold help scope"))
+    return found

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from refold.imports.driver import ImportReport, Progress
 
 
+UNDATED = "RF-IMPORT-003"  # nobody says when some events were said
 DIFFERING = "RF-IMPORT-002"  # an event was there already, for others or about fewer people
 
 
@@ -25,6 +26,7 @@ def _configure(command: ArgumentParser) -> None:
     command.add_argument("--reader", default="auto", metavar="auto|NAME", help="the format; recognised by default")
     arguments.add_scope(command)
     command.add_argument("--author", metavar="NAME", help="who speaks where the file names nobody")
+    command.add_argument("--said-at", type=arguments.said_at, metavar="TIME", help="when it was said, where the file does not say so")
     command.add_argument(
         "--subject", action="append", default=[], metavar="NAME", help="a further person that all of it concerns; may be repeated"
     )
@@ -34,10 +36,10 @@ def _configure(command: ArgumentParser) -> None:
 def _run(given: Namespace) -> Outcome:
     from refold.imports.reader import Options
 
-    options = Options(given.user, given.agent, given.run_id, given.author, tuple(given.subject), tuple(given.audience))
+    options = Options(given.user, given.agent, given.run_id, given.author, tuple(given.subject), tuple(given.audience), given.said_at)
     with opened(given) as memory, progress() as show:
         report = memory.import_files(given.paths, reader=given.reader, options=options, progress=lambda done: show(_so_far(done)))
-        findings = cautions(memory.places)
+        findings = cautions(memory, **arguments.scope(given))
     outcome = imported(report)
     return replace(outcome, findings=[*findings, *outcome.findings])
 
@@ -55,6 +57,7 @@ def imported(report: ImportReport) -> Outcome:
         "already": report.already,
         "empty": report.empty,
         "malformed": report.malformed_count,
+        "undated": report.undated,
         "sources": list(report.sources),
         "conflicts": list(report.conflicts),
     }
@@ -71,6 +74,9 @@ def imported(report: ImportReport) -> Outcome:
         )
         for each in report.malformed
     ]
+    if report.undated:
+        undated = f"{plural(report.undated, 'event')} of files that say no time: they count as said now, unless --said-at names a time"
+        findings.append(Finding(UNDATED, "warning", undated, remediation="refold help import"))
     if report.conflicts:
         conflict = f"{plural(len(report.conflicts), 'source')} had events already, for another audience or fewer people: they stay so"
         findings.append(

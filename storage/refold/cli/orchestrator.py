@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
@@ -97,7 +98,8 @@ def child(
 
     Its working folder is the home, because Prefect reads settings from files in the working folder.
     """
-    with home.log.open("ab") as log:
+    came: list[int] = []
+    with home.log.open("ab") as log, _held_back(came):
         started = subprocess.Popen(
             [sys.executable, *arguments],
             cwd=home.folder,
@@ -109,9 +111,25 @@ def child(
             preexec_fn=_die_with_parent if sys.platform == "linux" else None,
         )
     try:
+        for number in came:
+            signal.raise_signal(number)
         yield started
     finally:
         stop(started)
+
+
+@contextmanager
+def _held_back(came: list[int]) -> Generator[None]:
+    """Note Ctrl-C and SIGTERM instead of obeying: what a handler raises in the middle of a fork is lost, and nobody would stop."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread is ever interrupted
+        return
+    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, obey in before.items():
+            signal.signal(number, obey)
 
 
 def stop(process: subprocess.Popen[bytes], *, seconds_max: float = STOP_SECONDS_MAX) -> None:

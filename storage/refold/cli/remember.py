@@ -49,16 +49,12 @@ def _metadata(text: str) -> dict[str, object]:
     return read
 
 
-def _said_at(text: str) -> int:
-    return times.parse(text, what="--said-at")
-
-
 def _configure_add(command: ArgumentParser) -> None:
     command.add_argument("text", metavar="TEXT", help="what was said; `-` reads standard input")
     arguments.add_scope(command)
     command.add_argument("--author", metavar="NAME", help="who said it; the user by default")
     command.add_argument("--role", type=arguments.one_of(*Role), default="user", metavar="|".join(Role), help="user by default")
-    command.add_argument("--said-at", type=_said_at, metavar="TIME", help="when it was said; now by default")
+    command.add_argument("--said-at", type=arguments.said_at, metavar="TIME", help="when it was said; now by default")
     command.add_argument("--source", metavar="KIND:REF#PART", help="where it was said (`refold help source`)")
     command.add_argument("--subject", action="append", default=[], metavar="NAME", help="a further person it concerns; may be repeated")
     command.add_argument("--audience", action="append", default=[], metavar="LABEL", help="who may see it; may be repeated")
@@ -80,7 +76,7 @@ def _add(given: Namespace) -> Outcome:
             metadata=given.metadata,
             key=given.key,
         )
-        findings = cautions(memory.places)
+        findings = cautions(memory, **arguments.scope(given))
     data = {"event_id": added.event_id.hex(), "seq": added.seq, "new": added.new}
     lines = [f"event {added.event_id.hex()}  seq {added.seq}" + ("" if added.new else "  (was there already)")]
     return Outcome(data, lines, findings, format_version=FORMAT_VERSION)

@@ -18,6 +18,7 @@ from refold.cli import arguments
 from refold.cli.command import FORMAT_VERSION, Command, opened
 from refold.cli.envelope import Outcome, failure, finding_lines, say
 from refold.cli.orchestrator import Home, address, child, wait_until_answers
+from refold.cli.visible import from_here
 from refold.errors import Locked, RefoldError, Usage
 
 Process = subprocess.Popen[bytes]
@@ -33,7 +34,9 @@ def _run(given: Namespace) -> Outcome:
     _refuse_taken_port(serve)
     with opened(given) as memory:
         home = Home.of(memory.places)
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, interrupt)
+    if given.format == "text":
+        print("\n".join(starting(home, serve)), file=sys.stderr, flush=True)
     with _served(home, serve) as processes:
         say("serve", _ready(home, serve, chosen.nightly), given.format)
         return _until_stopped(processes, home)
@@ -64,6 +67,14 @@ def _until_stopped(processes: tuple[Process, ...], home: Home) -> Outcome:
     return replace(ended, said=True)
 
 
+def starting(home: Home, serve: settings.Serve) -> list[str]:
+    """Return what is said at once, because a server takes its time to be ready."""
+    return [
+        f"starting Prefect, which takes half a minute or so; the web page will be at {address(serve)}/",
+        f"log        {from_here(home.log)}",
+    ]
+
+
 def _ready(home: Home, serve: settings.Serve, nightly: settings.Nightly) -> Outcome:
     url = address(serve)
     data = {
@@ -77,7 +88,7 @@ def _ready(home: Home, serve: settings.Serve, nightly: settings.Nightly) -> Outc
     lines = [
         f"web page   {url}/",
         f"nightly    {nightly.cron}  {nightly.timezone}",
-        f"records    {home.folder}",
+        f"records    {from_here(home.folder)}",
         "",
         "Ctrl-C stops it.",
     ]
@@ -99,7 +110,8 @@ def _refuse_taken_port(serve: settings.Serve) -> None:
             ) from None
 
 
-def _interrupt(*_: object) -> NoReturn:
+def interrupt(*_: object) -> NoReturn:
+    """Take SIGTERM as Ctrl-C."""
     raise KeyboardInterrupt
 
 

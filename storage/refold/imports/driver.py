@@ -30,7 +30,6 @@ Check = Callable[[Draft], None]
 BATCH_CHARACTERS_MAX = 8 << 20
 MALFORMED_KEPT_MAX = 1_000
 MISSING = "there is no such file"
-NOT_PERMITTED = "it may not be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +54,7 @@ class ImportReport:
     malformed: tuple[Malformed, ...]  # the first thousand
     malformed_count: int
     sources: tuple[str, ...]  # `chat:7`, sorted
+    undated: int = 0  # of those added: nobody said when, so that they count as said at the import
     conflicts: tuple[str, ...] = ()  # those where something was there for another audience, or without a person named now; sorted
 
 
@@ -71,7 +71,7 @@ def import_files(
     progress: Callable[[Progress], None] | None = None,
     batch: int = 1_000,
 ) -> ImportReport:
-    """Import files, and the files in folders. Raises Usage or NotAllowed where nothing at all could be read.
+    """Import files, and the files in folders. Raises Usage or NotAllowed where nothing at all could go in.
 
     `check` raises NotAllowed for a draft that may not be added: such a record is left out, and all of them where it concerns the options.
     """
@@ -90,8 +90,8 @@ def import_files(
             tally.note(group, ingest.add(store, drafts, index=known, ingest=run, now=now, random=random) if drafts else ())
         if progress:
             progress(Progress(tally.files, len(files), tally.added + tally.already, tally.malformed_count))
-    if not tally.files:
-        raise _nothing(tally.malformed)
+    if not tally.files or tally.is_all_malformed:
+        raise _nothing(tally)
     return tally.report(run)
 
 
@@ -174,7 +174,7 @@ def _checked(draft: Draft, *, path: Path, started: int, check: Check) -> Draft |
             ingest.check(draft, recorded_at=started)
             check(draft)
     except (Usage, NotAllowed) as error:
-        return Malformed(_place(draft), error.message, str(path))
+        return Malformed(_place(draft), error.message, str(path), isinstance(error, NotAllowed))
     return draft
 
 
@@ -188,10 +188,10 @@ def _unreadable(path: Path, error: OSError) -> Malformed:
     if isinstance(error, FileNotFoundError):
         reason = MISSING
     elif isinstance(error, PermissionError):
-        reason = NOT_PERMITTED
+        reason = "it may not be read"
     else:
         reason = f"it could not be read ({errno.errorcode.get(error.errno or 0, 'unknown error')})"
-    return Malformed("", reason, str(path))
+    return Malformed("", reason, str(path), isinstance(error, PermissionError))
 
 
 def _batches(records: Iterable[_Record], size: int) -> Iterator[list[_Record]]:
@@ -212,10 +212,15 @@ class _Tally:
     """What an import has done so far."""
 
     def __init__(self) -> None:
-        self.files = self.added = self.already = self.empty = self.malformed_count = 0
+        self.files = self.added = self.already = self.empty = self.undated = self.malformed_count = 0
         self.malformed: list[Malformed] = []
         self.sources: set[str] = set()
         self.conflicts: set[str] = set()
+
+    @property
+    def is_all_malformed(self) -> bool:
+        """Whether there were records, and every single one had to be left out."""
+        return self.malformed_count > 0 and not self.added + self.already + self.empty
 
     def note(self, group: Sequence[_Record], added: Sequence[ingest.Added]) -> None:
         """Count a group and what became of its drafts."""
@@ -223,6 +228,7 @@ class _Tally:
         self.added += new
         self.already += len(added) - new
         drafts = [record for record in group if isinstance(record, Draft) and record.text.strip()]
+        self.undated += sum(one.new and draft.said_at is None for draft, one in zip(drafts, added, strict=True))
         self.conflicts.update(draft.source.document for draft, one in zip(drafts, added, strict=True) if one.differs and draft.source)
         for record in group:
             if isinstance(record, Draft) and not record.text.strip():
@@ -238,14 +244,16 @@ class _Tally:
     def report(self, run: bytes) -> ImportReport:
         """Return the whole."""
         malformed, sources, conflicts = tuple(self.malformed), tuple(sorted(self.sources)), tuple(sorted(self.conflicts))
-        return ImportReport(run, self.files, self.added, self.already, self.empty, malformed, self.malformed_count, sources, conflicts)
+        counts = (self.files, self.added, self.already, self.empty)
+        return ImportReport(run, *counts, malformed, self.malformed_count, sources, self.undated, conflicts)
 
 
-def _nothing(malformed: Sequence[Malformed]) -> Usage | NotAllowed:
-    """Return the error of an import that could read no file at all."""
-    if not malformed:
+def _nothing(tally: _Tally) -> Usage | NotAllowed:
+    """Return the error of an import in which nothing could go in."""
+    if not tally.malformed:
         return Usage("there is no file in the folders named: hidden ones are left out", hint="refold help import")
-    first = malformed[0]
-    about = first.reason if len(malformed) == 1 else f"none of {len(malformed)} files could be imported; the first: {first.reason}"
-    kind = NotAllowed if all(each.reason == NOT_PERMITTED for each in malformed) else Usage
-    return kind(about, path=first.path, hint="refold help import")
+    first, count = tally.malformed[0], tally.malformed_count
+    what = f"{count:,} records" if tally.files else f"{count:,} files"
+    about = first.reason if count == 1 else f"none of {what} could be imported; the first: {first.reason}"
+    kind = NotAllowed if all(each.forbidden for each in tally.malformed) else Usage
+    return kind(about, path=first.path, hint="refold help import", details={"place": first.place} if first.place else {})

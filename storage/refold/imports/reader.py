@@ -40,6 +40,7 @@ class Options:
     author: str | None = None  # of what a user or a document says, where the file names nobody
     subjects: tuple[str, ...] = ()  # aliases of further people that all of it concerns
     audience: tuple[str, ...] = ()
+    said_at: int | None = None  # µs: when it was said, where the file does not say so
     latest: int | None = None  # µs: a record that claims a later time is refused; None: no limit
 
     def draft(self, said: Said) -> Draft:
@@ -48,7 +49,7 @@ class Options:
         return Draft(
             text=said.text,
             source=said.source,
-            said_at=said.said_at,
+            said_at=self.said_at if said.said_at is None else said.said_at,
             author=said.author or (self.author if speaks else None),
             role=said.role,
             scope=Scope(self.user, self.agent, self.run),
@@ -77,6 +78,7 @@ class Malformed:
     place: str  # `line 3`, `conversation 2, message 5`; empty: the whole file
     reason: str
     path: str = ""  # the driver knows it
+    forbidden: bool = False  # the principal, or the operating system, keeps it out
 
 
 class Reader(NamedTuple):
