@@ -15,6 +15,12 @@ from refold.store import places as find_places
 os.environ.pop("COLUMNS", None)  # what commands print is as wide as the tests say
 
 
+def pytest_make_parametrize_id(val: object) -> str | None:
+    """Call a function, a class or a code in the id of a test by its name: an address differs from process to process."""
+    name = getattr(val, "__name__", getattr(val, "code", None))
+    return name if isinstance(name, str) else None
+
+
 def now() -> int:
     """Return the time in µs since 1970."""
     return time.time_ns() // 1000

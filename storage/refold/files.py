@@ -20,7 +20,7 @@ from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 
-from refold.errors import Locked, NotAllowed, RefoldError, Usage, VerificationIncomplete, WriteFailed
+from refold.errors import Corrupt, Locked, NotAllowed, RefoldError, Usage, VerificationIncomplete, WriteFailed
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
@@ -107,14 +107,25 @@ def put(path: Path, data: bytes, *, mode: int, temporary: Path, new: bool) -> No
 
 
 def read(path: Path | str, *, size: int | None = None) -> bytes:
-    """Return the whole file, or its first `size` bytes. FileNotFoundError passes; it is the caller who knows what a missing file means."""
+    """Return the whole file, or its first `size` bytes. FileNotFoundError passes; it is the caller who knows what a missing file means.
+
+    What stands under the name has to be the file itself: a link could lead to bytes that are not ours. Raises Corrupt.
+    """
     try:
-        with open(path, "rb", buffering=0) as file:
+        with open(path, "rb", buffering=0, opener=_itself) as file:
             return file.readall() if size is None else file.read(size)
     except FileNotFoundError:
         raise
     except OSError as error:
         raise _read_error(error, path) from error
+
+
+def _itself(path: str, flags: int) -> int:
+    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe must not keep a reader waiting
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))
+    return descriptor
 
 
 def read_back(path: Path) -> bytes:
@@ -199,6 +210,12 @@ def look(path: Path | str, *, follow: bool = False) -> Seen | None:
         raise _read_error(error, path) from error
     kind = KINDS.get(stat.S_IFMT(found.st_mode), Kind.OTHER)
     return Seen(kind, stat.S_IMODE(found.st_mode), found.st_size, found.st_dev, found.st_ino)
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder stands under a name, itself and not what a link leads to."""
+    seen = look(path)
+    return seen is not None and seen.kind is Kind.FOLDER
 
 
 def written_at(path: Path) -> int:
@@ -336,6 +353,8 @@ def _read_error(error: OSError, path: Path | str) -> RefoldError:
     if error.errno in (errno.EACCES, errno.EPERM):
         return NotAllowed(f"the system forbids reading here ({reason})", path=path)
     if error.errno in (errno.ENOTDIR, errno.EISDIR, errno.ELOOP, errno.ENAMETOOLONG):
+        if Path(path).is_symlink() or Path(path).exists():
+            return Corrupt("a link, a folder or something else stands where a file should be", path=path, hint="refold audit")
         return Usage(f"this is not what should be read here ({reason})", path=path)
     return VerificationIncomplete(f"a file could not be read ({reason}); nothing is claimed of it", path=path)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from refold import files
-from refold.errors import Locked, NotAllowed, Usage, VerificationIncomplete, WriteFailed
+from refold.errors import Corrupt, Locked, NotAllowed, Usage, VerificationIncomplete, WriteFailed
 from tests.log import Disk, failing
 
 
@@ -122,9 +122,24 @@ def test_a_read_error_is_not_corruption(tmp_path: Path, monkeypatch: pytest.Monk
         files.read(tmp_path / "any")
 
 
-def test_reading_a_folder_is_a_mistake_of_the_caller(tmp_path: Path):
+@pytest.mark.parametrize("how", ["folder", "link", "link to nothing", "pipe"])
+def test_only_a_file_itself_is_read(tmp_path: Path, how: str):
+    (tmp_path / "file").write_bytes(b"bytes of somebody else")
+    path = tmp_path / "ours"
+    if how == "folder":
+        path.mkdir()
+    elif how == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(tmp_path / ("file" if how == "link" else "nothing"))
+    with pytest.raises(Corrupt, match="stands where a file should be"):
+        files.read(path)
+
+
+def test_a_file_in_the_place_of_a_folder_on_the_way_is_a_mistake_of_the_caller(tmp_path: Path):
+    (tmp_path / "file").write_bytes(b"")
     with pytest.raises(Usage):
-        files.read(tmp_path)
+        files.read(tmp_path / "file" / "inside")
 
 
 def test_a_lock_excludes_others_until_it_ends(tmp_path: Path):

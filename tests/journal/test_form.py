@@ -171,7 +171,11 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("condition", "spoil"), [(c, spoil) for c, spoils in CASES.items() for spoil in spoils], ids=str)
+@pytest.mark.parametrize(
+    ("condition", "spoil"),
+    [(c, spoil) for c, spoils in CASES.items() for spoil in spoils],
+    ids=lambda each: getattr(each, "__name__", str(each)),
+)
 def test_what_is_no_journal_is_named_and_blocks_and_cannot_be_recovered(
     tmp_path: Path, condition: Condition, spoil: Callable[[Places], None]
 ):

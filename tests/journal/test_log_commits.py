@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from refold import ingest, journal
 from refold.errors import Drifted, Locked
-from refold.journal import Direction, Intent, LogCommit
-from refold.journal.steps import INTENTS
+from refold.journal import Direction, Intent, LogCommit, OpenStore
 from refold.model import Draft, EntryKind, EventId
 from refold.store import Places, Store, create, open_store
 from refold.store import places as find_places
@@ -22,28 +20,24 @@ from tests.log import Disk
 TXN, OTHER = "11" * 16, "22" * 16
 
 
-def fence(store: Store, txn: str, data: bytes) -> None:
+def fence(store: OpenStore, txn: str, data: bytes) -> None:
+    assert isinstance(store, Store)
     store.log.fence(now=now, random=os.urandom, txn=txn)
 
 
-def lift(store: Store, txn: str, data: bytes) -> None:
+def lift(store: OpenStore, txn: str, data: bytes) -> None:
+    assert isinstance(store, Store)
     store.log.lift(now=now, random=os.urandom, txn=txn)
 
 
-def note(store: Store, txn: str, data: bytes) -> None:
+def note(store: OpenStore, txn: str, data: bytes) -> None:
     """Append a subject entry: something that can be counted."""
     one = ingest._subject_entry(EventId(data), (), recorded_at=now(), ingest=bytes(16), random=os.urandom)  # ty: ignore[invalid-argument-type]
+    assert isinstance(store, Store)
     store.log.append(lambda head, keyring: [one], now=now, random=os.urandom, txn=txn)
 
 
-@pytest.fixture(autouse=True)
-def intents() -> Iterator[None]:
-    known = dict(INTENTS)
-    journal.register("fence", Intent(fence, lift))
-    journal.register("note", Intent(note))
-    yield
-    INTENTS.clear()
-    INTENTS.update(known)
+INTENTS = {"fence": Intent(fence, lift), "note": Intent(note)}
 
 
 def made(folder: Path) -> Places:
@@ -61,13 +55,13 @@ def fenced(places: Places) -> None:
         LogCommit(txn=OTHER, intent="note", data=bytes(16), point_of_no_return=True),
     ]
     with open_store(places) as store:
-        journal.commit(places, SAMPLE, steps[:2], store=store)
+        journal.commit(places, SAMPLE, steps[:2], store=store, intents=INTENTS)
 
 
 def noted(places: Places) -> None:
     steps = [journal.write(on("store", "state/one"), b"signed"), LogCommit(txn=OTHER, intent="note", data=b"n" * 16)]
     with open_store(places) as store:
-        journal.commit(places, SAMPLE, steps, store=store)
+        journal.commit(places, SAMPLE, steps, store=store, intents=INTENTS)
 
 
 def kinds(places: Places) -> list[int]:
@@ -79,7 +73,7 @@ def kinds(places: Places) -> list[int]:
 def recover(places: Places, direction: Direction) -> None:
     (entry,) = left(places)
     with unsynced():
-        journal.recover(places, entry.id, direction, open_store=lambda: open_store(places))
+        journal.recover(places, entry.id, direction, open_store=lambda: open_store(places), intents=INTENTS)
 
 
 def test_a_fence_is_one_commit_however_often_it_is_interrupted(tmp_path: Path):
@@ -115,14 +109,14 @@ def test_going_back_over_a_fence_may_itself_be_killed(tmp_path: Path):
     model = made(tmp_path / "model")
     stop_after_the_fence(model)
     (entry,) = left(model)
-    count = changes_of(lambda: journal.recover(model, entry.id, Direction.ROLL_BACK, open_store=lambda: open_store(model)))
+    count = changes_of(lambda: journal.recover(model, entry.id, Direction.ROLL_BACK, open_store=lambda: open_store(model), intents=INTENTS))
     for at in range(1, count + 1, 2):
         places = made(tmp_path / f"{at}")
         stop_after_the_fence(places)
         (entry,) = left(places)
 
         def back() -> None:
-            journal.recover(places, entry.id, Direction.ROLL_BACK, open_store=lambda: open_store(places))  # noqa: B023
+            journal.recover(places, entry.id, Direction.ROLL_BACK, open_store=lambda: open_store(places), intents=INTENTS)  # noqa: B023
 
         in_child(back, Disk(killing(at), calls=CALLS))
         if left(places):
@@ -175,10 +169,9 @@ def test_a_commit_is_found_by_its_transaction_id_alone(tmp_path: Path):
         assert not store.log.committed(TXN)
 
 
-def test_an_intent_that_nobody_registered_cannot_be_completed(tmp_path: Path):
+def test_an_intent_that_nobody_knows_cannot_be_completed(tmp_path: Path):
     places = made(tmp_path)
     stop_after_the_fence(places)
-    INTENTS.clear()
     (entry,) = left(places)
     inspection = journal.inspect(places, entry.id, open_store=lambda: open_store(places))
     assert not inspection.is_safe(Direction.COMPLETE)
@@ -192,7 +185,7 @@ def test_a_log_that_cannot_be_opened_stops_recovery(tmp_path: Path):
     (places.root / "root.000001").rename(tmp_path / "hidden")
     for direction in Direction:
         with pytest.raises(Drifted, match="cannot be opened"):
-            journal.recover(places, entry.id, direction, open_store=lambda: open_store(places))
+            journal.recover(places, entry.id, direction, open_store=lambda: open_store(places), intents=INTENTS)
     (tmp_path / "hidden").rename(places.root / "root.000001")
     recover(places, Direction.ROLL_BACK)
 
@@ -207,14 +200,13 @@ def test_an_event_says_nothing_under_a_fence_that_a_transaction_left(tmp_path: P
 def test_a_target_is_looked_at_again_right_before_it_is_touched(tmp_path: Path):
     places = made(tmp_path)
 
-    def meddle(store: Store, txn: str, data: bytes) -> None:
+    def meddle(store: OpenStore, txn: str, data: bytes) -> None:
         note(store, txn, bytes(16))
         (places.store / "state/one").write_bytes(b"somebody else's")
 
-    journal.register("meddle", Intent(meddle))
     steps = [LogCommit(txn=TXN, intent="meddle"), journal.write(on("store", "state/one"), b"ours")]
     with open_store(places) as store, pytest.raises(Drifted) as caught:
-        journal.commit(places, SAMPLE, steps, store=store)
+        journal.commit(places, SAMPLE, steps, store=store, intents={"meddle": Intent(meddle)})
     assert (places.store / "state/one").read_bytes() == b"somebody else's"
     (entry,) = left(places)
     assert caught.value.hint == f"refold recover --transaction-id {entry.id}"

@@ -16,6 +16,7 @@ from typing import Any
 from refold import journal
 from refold.journal import Direction, Entry
 from refold.migrate import capture
+from refold.recover.intents import KNOWN
 from refold.recover.reset import reset
 from refold.store import Places, create, open_store
 from refold.store import places as find_places
@@ -112,11 +113,11 @@ def what(step: object) -> str:
 
 def outcome(places: Places, entry: Entry, direction: Direction) -> str:
     """Recover in a direction, and say where it ended."""
-    inspection = journal.inspect(places, entry.id, open_store=lambda: open_store(places))
+    inspection = journal.inspect(places, entry.id, open_store=lambda: open_store(places), intents=KNOWN)
     if not inspection.is_safe(direction):
         return f"refused: {inspection.against[direction][0].message}"
     with unsynced():
-        journal.recover(places, entry.id, direction, open_store=lambda: open_store(places))
+        journal.recover(places, entry.id, direction, open_store=lambda: open_store(places), intents=KNOWN)
     return "done"
 
 

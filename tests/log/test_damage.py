@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 import errno
 import os
 import shutil
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import pytest
 
@@ -99,12 +100,12 @@ def test_a_part_cut_at_a_row_boundary_is_damage(three: Store):
 
 @pytest.mark.parametrize(("code", "expected"), [(errno.EIO, VerificationIncomplete), (errno.EACCES, NotAllowed)])
 def test_a_part_that_cannot_be_read_is_not_damaged(three: Store, monkeypatch: pytest.MonkeyPatch, code: int, expected: type[RefoldError]):
-    unreadable = part_of(three, 1)
+    unreadable, real = part_of(three, 1), builtins.open
 
-    def refuse(path: Path, mode: str, buffering: int) -> IO:
+    def refuse(path: Path, mode: str, **options: Any) -> IO:
         if path == unreadable:
             raise OSError(code, os.strerror(code))
-        return path.open(mode, buffering)
+        return real(path, mode, **options)
 
     before = snapshot(three.places.store)
     monkeypatch.setattr(files, "open", refuse, raising=False)
@@ -248,3 +249,39 @@ def test_stray_files_do_no_harm(three: Store):
     with open_store(three.places) as other:
         assert len(texts(other)) == 6
         assert [path.name for path in other.log.debris()] == [".DS_Store", "99999.json", "notes.txt"]
+
+
+OURS = {
+    "store.json": lambda store: store.places.store / "store.json",
+    "a commit": newest,
+    "a part": lambda store: part_of(store, 0),
+    "the pinned key": lambda store: store.places.vault / "witness" / "log.json",
+    "a root": lambda store: next(store.places.root.iterdir()),
+}
+
+
+@pytest.mark.parametrize("which", OURS)
+@pytest.mark.parametrize("how", ["link", "folder"])
+def test_what_a_link_leads_to_is_not_read_as_ours(three: Store, tmp_path: Path, which: str, how: str):
+    path, aside = OURS[which](three), tmp_path / "aside"
+    path.rename(aside)
+    path.symlink_to(aside) if how == "link" else path.mkdir()
+    with pytest.raises(Corrupt, match="stands where a file should be") as caught, open_store(three.places) as again:
+        texts(again)
+    assert (caught.value.path, caught.value.hint) == (str(path), "refold audit")
+
+
+def test_the_places_themselves_may_be_reached_by_links(three: Store, tmp_path: Path):
+    for name, place in (("a", three.places.store), ("b", three.places.vault), ("c", three.places.root)):
+        (tmp_path / name).symlink_to(place)
+    with open_store(places(tmp_path / "a", tmp_path / "b", tmp_path / "c", env={})) as again:
+        say(again, "more")
+        assert len(texts(again)) == 7
+
+
+def test_a_folder_among_the_parts_is_not_swept(three: Store):
+    strange = three.log.place.parts / f"{0:020d}-{'ab' * 8}.parquet"
+    strange.mkdir()
+    os.utime(strange, (1, 1))
+    three.log.compact(now=lambda: now() + 10 * 86_400_000_000, random=os.urandom)
+    assert strange.is_dir()

@@ -16,6 +16,7 @@ from refold.journal import Direction
 from refold.memory import Memory
 from refold.migrate import capture, finalize
 from refold.model import Draft, Role, Scope, Source
+from refold.recover.intents import KNOWN
 from refold.store import Places, Store
 from tests.conftest import now
 from tests.journal import CALLS, KILLED, in_child, killing, tree
@@ -217,7 +218,7 @@ def test_before_its_first_commit_it_can_be_rolled_back_and_made_again(store: Sto
     (entry,) = journal.entries(store.places)
     from refold.store import open_store
 
-    journal.recover(store.places, entry.id, Direction.ROLL_BACK, open_store=lambda: open_store(store.places))
+    journal.recover(store.places, entry.id, Direction.ROLL_BACK, open_store=lambda: open_store(store.places), intents=KNOWN)
     assert said(store) == []
     assert moved(store, move).added == 6
 

@@ -35,7 +35,11 @@ def test_every_code_has_a_case():
     assert len({code.code for code in CODES}) == len(CODES)
 
 
-@pytest.mark.parametrize(("code", "spoil"), [(code, each) for code, several in CASES.items() for each in several], ids=str)
+@pytest.mark.parametrize(
+    ("code", "spoil"),
+    [(code, each) for code, several in CASES.items() for each in several],
+    ids=lambda each: getattr(each, "__name__", getattr(each, "code", "")),
+)
 def test_a_code_appears_for_what_it_stands_for_and_the_audit_writes_nothing(code: Code, spoil: Callable[[Places], None], places: Places):
     assert not audit(places).findings
     spoil(places)
@@ -45,7 +49,11 @@ def test_a_code_appears_for_what_it_stands_for_and_the_audit_writes_nothing(code
     assert tree(places.store.parent) == was
 
 
-@pytest.mark.parametrize(("code", "spoil"), [(code, several[0]) for code, several in CASES.items()], ids=str)
+@pytest.mark.parametrize(
+    ("code", "spoil"),
+    [(code, several[0]) for code, several in CASES.items()],
+    ids=lambda each: getattr(each, "__name__", getattr(each, "code", "")),
+)
 def test_the_command_says_it_and_its_exit_code_says_how_bad_it_is(code: Code, spoil: Callable[[Places], None], places: Places, run):
     spoil(places)
     was = tree(places.store.parent)

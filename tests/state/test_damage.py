@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from random import Random
 
 import pyarrow.parquet as pq
@@ -97,6 +98,50 @@ def table_or_path(store, table):
         return State.open(store).table(table)
     except Corrupt as error:
         return error.path
+
+
+def put_instead(path, how, aside):
+    """Put something else in the place of a file, which goes `aside`."""
+    path.rename(aside)
+    if how == "folder":
+        path.mkdir()
+    elif how == "link":
+        path.symlink_to(aside)
+    else:
+        os.mkfifo(path)
+
+
+@pytest.mark.parametrize("how", ["folder", "link", "pipe"])
+@pytest.mark.parametrize("which", ["run", "manifest"])
+def test_what_is_no_file_makes_the_state_absent_and_a_fold_leaves_it_where_it_is(store, folder, tmp_path, which, how):
+    path = folder / RUNS / State.open(store).manifest.segments[0].runs["events"].name if which == "run" else folder / file_name(1)
+    put_instead(path, how, tmp_path / "aside")
+    state = State.open(store)
+    assert state.absent is Absence.DAMAGED
+    assert state.finding is not None
+    assert state.finding.path == str(path)
+    add(store, [say("ada", "more", at="2")])
+    published = fold(store, by=mentions_each_word)
+    assert (published.events, State.open(store).absent) == (31, None)
+    assert how != "folder" or path.is_dir()
+
+
+@pytest.mark.parametrize("how", ["folder", "link"])
+def test_a_pointer_that_is_no_file_stops_a_fold_before_it_publishes(store, folder, tmp_path, how):
+    put_instead(folder / CURRENT, how, tmp_path / "aside")
+    before = every_file(folder)
+    with pytest.raises(Corrupt, match="stands where a file should be"):
+        fold(store, by=mentions_each_word)
+    assert every_file(folder) == before
+
+
+def test_an_old_folder_among_the_runs_is_not_swept(store, folder):
+    strange = folder / RUNS / ("ab" * 16)
+    strange.mkdir()
+    os.utime(strange, (1, 1))
+    add(store, [say("ada", "more", at="2")])
+    assert fold(store, State.open(store), by=mentions_each_word).events == 1
+    assert strange.is_dir()
 
 
 def test_a_run_under_another_name_does_not_open(store, folder):

@@ -97,7 +97,7 @@ def _configure_recover(command: ArgumentParser) -> None:
 
 def _recover(given: Namespace) -> Outcome:
     from refold import journal
-    from refold.recover import intents  # noqa: F401
+    from refold.recover.intents import KNOWN
     from refold.store import open_store
 
     places = places_of(given)
@@ -107,9 +107,9 @@ def _recover(given: Namespace) -> Outcome:
         return _listed(places)
     chosen = _chosen(places, given.transaction_id)
     if not (given.complete or given.rollback):
-        return _inspected(journal.inspect(places, chosen, open_store=lambda: open_store(places)))
+        return _inspected(journal.inspect(places, chosen, open_store=lambda: open_store(places), intents=KNOWN))
     direction = journal.Direction.COMPLETE if given.complete else journal.Direction.ROLL_BACK
-    was = journal.recover(places, chosen, direction, open_store=lambda: open_store(places))
+    was = journal.recover(places, chosen, direction, open_store=lambda: open_store(places), intents=KNOWN)
     done = "completed" if given.complete else "rolled back"
     data = {"transaction": {"transaction_id": was.entry.id, "kind": _kind(was.entry), "outcome": done}}
     return Outcome(data, [f"transaction {was.entry.id} is {done}"], format_version=FORMAT_VERSION)

@@ -18,7 +18,7 @@ from refold.copies import backup
 from refold.copies.backup import Listed
 from refold.copies.folder import HINT, Copy, kind_of
 from refold.errors import Blocked, Corrupt, Usage
-from refold.journal import Condition, Direction, Intent, LogCommit, Place, Target
+from refold.journal import Condition, Direction, Intent, LogCommit, OpenStore, Place, Target
 from refold.keys.vault import open_vault
 from refold.log import append, parts, tree
 from refold.log.head import Head, newest
@@ -102,7 +102,7 @@ def restore(places: Places, source: Path, *, confirm: str, seen: Sequence[SeenHe
     if len(confirm) < PREFIX_LETTERS_MIN or not places.origin.startswith(confirm.lower()):
         raise Usage(f"this is not the beginning of the store's origin (at least {PREFIX_LETTERS_MIN} letters)", hint=HINT)
     if unfinished := _unfinished(places):
-        journal.recover(places, unfinished, Direction.COMPLETE, open_store=lambda: _half_open(places, random))
+        journal.recover(places, unfinished, Direction.COMPLETE, open_store=lambda: _half_open(places, random), intents=INTENTS)
         return None
     with journal.mutating(places, wait_seconds=0, random=random) as turn:
         found = plan(places, source, seen=seen, random=random)
@@ -115,13 +115,14 @@ def restore(places: Places, source: Path, *, confirm: str, seen: Sequence[SeenHe
         authority = files.read(source / AUTHORITY)
         entry = [_entry(found.abandoned, now=now, random=random)] if found.abandoned else []
         with _half_open(places, random) as store:
-            turn.commit(RESTORE, [*entry, journal.write(Target(Place.STORE, AUTHORITY), authority)], store=store)
+            turn.commit(RESTORE, [*entry, journal.write(Target(Place.STORE, AUTHORITY), authority)], store=store, intents=INTENTS)
     open_store(places, random=random).close()
     return found
 
 
-def run(store: Store, txn: str, data: bytes) -> None:
+def run(store: OpenStore, txn: str, data: bytes) -> None:
     """Commit the entry that says what was given up."""
+    assert isinstance(store, Store)
     said: Any = canonical.decode(data)
 
     def stays(head: Head, keyring: object) -> int | bool:
@@ -217,4 +218,4 @@ def _unfinished(places: Places) -> str | None:
     return None
 
 
-journal.register(INTENT, Intent(run))
+INTENTS = {INTENT: Intent(run)}

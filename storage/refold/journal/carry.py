@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from refold import files
 from refold.errors import Drifted, VerificationIncomplete
 from refold.files import Kind
 from refold.journal import form, record
 from refold.journal.record import Journal, Phase, Recorded, RecordedChange, RecordedCommit, Side, Slice
-from refold.journal.steps import AUTHORITIES, INTENTS, Nothing, Places
+from refold.journal.steps import AUTHORITIES, CommitLog, Intents, Nothing, OpenStore, Places
 from refold.journal.targets import HINT, Standing, compare, path_of
 
 
@@ -25,7 +24,8 @@ class Work:
     places: Places
     folder: Path
     journal: Journal
-    store: Any = None
+    store: OpenStore | None = None
+    intents: Intents = field(default_factory=dict)
     kept: dict[int, bytes] = field(default_factory=dict)  # files of artifacts that this process itself wrote
     read: dict[int, bytes] = field(default_factory=dict)  # files of artifacts as they are on disk
 
@@ -172,21 +172,25 @@ def _make(work: Work, path: Path, side: Side, temporary: Path, *, new: bool, was
 
 def _commit(work: Work, step: RecordedCommit) -> None:
     if not is_committed(work, step):
-        INTENTS[step.intent].run(work.store, step.txn, work.artifact(step.copy, step.digest))
+        work.intents[step.intent].run(_open(work), step.txn, work.artifact(step.copy, step.digest))
         if not is_committed(work, step):
             raise VerificationIncomplete("the log does not have the commit that was just made", hint="refold help damage")
 
 
 def _take_back(work: Work, step: RecordedCommit) -> None:
     if is_committed(work, step) and not is_undone(work, step):
-        undo = INTENTS[step.intent].undo
+        undo = work.intents[step.intent].undo
         assert undo is not None  # the assessment saw to that
-        undo(work.store, work.journal.undoing(step.txn), work.artifact(step.copy, step.digest))
+        undo(_open(work), work.journal.undoing(step.txn), work.artifact(step.copy, step.digest))
 
 
-def _log(work: Work):
+def _open(work: Work) -> OpenStore:
     assert work.store is not None, "a transaction with a log commit needs an open store"
-    return work.store.log
+    return work.store
+
+
+def _log(work: Work) -> CommitLog:
+    return _open(work).log
 
 
 def _sync(folders: set[Path]) -> None:

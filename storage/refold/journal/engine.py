@@ -14,14 +14,13 @@ import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any
 
 from refold import files
 from refold.errors import Drifted, RefoldError
 from refold.journal import carry, form, record, recovery, scan, steps, targets
 from refold.journal.carry import Work
 from refold.journal.record import Identity, Journal, Phase, Recorded, RecordedChange, RecordedCommit, Slice, artifacts, side
-from refold.journal.steps import ABSENT, FOLDER, Change, Kind, LogCommit, Nothing, Place, Places, Step
+from refold.journal.steps import ABSENT, FOLDER, NO_INTENTS, Change, Intents, Kind, LogCommit, Nothing, OpenStore, Place, Places, Step
 from refold.journal.targets import HINT, Found
 from refold.outside import Random
 
@@ -29,14 +28,23 @@ ID_BYTES = 16
 KEY_BYTES = 32
 
 
-def commit(places: Places, kind: Kind, changes: Sequence[Step], *, store: Any = None, random: Random = os.urandom) -> None:
+def commit(
+    places: Places,
+    kind: Kind,
+    changes: Sequence[Step],
+    *,
+    store: OpenStore | None = None,
+    intents: Intents = NO_INTENTS,
+    random: Random = os.urandom,
+) -> None:
     """Carry out steps as one change that survives its own interruption.
 
-    `store` is the open store, where steps commit to its log. Raises Blocked where something is unfinished, Drifted where a target
-    is not what the verb took it for, and what a disk refuses with; once targets may have changed, the hint names the transaction.
+    `store` is the open store, where steps commit to its log, and `intents` says how. Raises Blocked where something is unfinished,
+    Drifted where a target is not what the verb took it for, and what a disk refuses with; once targets may have changed, the hint names
+    the transaction.
     """
     with mutating(places, random=random) as turn:
-        turn.commit(kind, changes, store=store)
+        turn.commit(kind, changes, store=store, intents=intents)
 
 
 @contextmanager
@@ -55,11 +63,11 @@ class Turn:
         self._random = random
         self._has_begun = False
 
-    def commit(self, kind: Kind, changes: Sequence[Step], *, store: Any = None) -> None:
+    def commit(self, kind: Kind, changes: Sequence[Step], *, store: OpenStore | None = None, intents: Intents = NO_INTENTS) -> None:
         """Carry out steps as one transaction. See `commit`."""
-        self.begin(kind, store=store).carry_out(changes, last=True)
+        self.begin(kind, store=store, intents=intents).carry_out(changes, last=True)
 
-    def begin(self, kind: Kind, *, store: Any = None) -> Transaction:
+    def begin(self, kind: Kind, *, store: OpenStore | None = None, intents: Intents = NO_INTENTS) -> Transaction:
         """Return a transaction whose steps come in several lists, because the later ones depend on what the earlier ones did.
 
         Raises Blocked where an earlier one of this turn has not ended.
@@ -67,16 +75,17 @@ class Turn:
         if self._has_begun:
             scan.settle(self._places)  # the one before must have ended
         self._has_begun = True
-        return Transaction(self._places, kind, store=store, random=self._random)
+        return Transaction(self._places, kind, store=store, intents=intents, random=self._random)
 
 
 class Transaction:
     """One transaction under way, within a turn."""
 
-    def __init__(self, places: Places, kind: Kind, *, store: Any, random: Random) -> None:
+    def __init__(self, places: Places, kind: Kind, *, store: OpenStore | None, intents: Intents, random: Random) -> None:
         self._places = places
         self._kind = kind
         self._store = store
+        self._intents = intents
         self._random = random
         self._work: Work | None = None
 
@@ -85,7 +94,7 @@ class Transaction:
         steps.check(changes, self._work.journal.targets if self._work else ())
         journal = self._work.journal if self._work else self._new_journal()
         first, number = len(journal.steps), 1 + _last_file(journal) if self._work else 0
-        recorded, kept = plan(self._places, journal, changes, number=number, version=self._version())
+        recorded, kept = plan(self._places, journal, changes, number=number, version=self._version(), intents=self._intents)
         extends = self._work is not None
         work = self._work = self._work or self._begin(journal, recorded, kept, last=last)
         try:
@@ -138,7 +147,7 @@ class Transaction:
                     files.rename_folder(folder, unnamed)
                 carry.clear(unnamed)
             raise
-        return Work(self._places, folder, journal, self._store, {0: kept})
+        return Work(self._places, folder, journal, self._store, self._intents, {0: kept})
 
     def _extend(self, work: Work, recorded: Sequence[Recorded], kept: bytes, *, number: int, last: bool) -> None:
         work.save(replace(work.journal, steps=(*work.journal.steps, *recorded), whole=last))
@@ -150,7 +159,9 @@ class Transaction:
         return self._store.log.head.version if self._store is not None else 0
 
 
-def plan(places: Places, journal: Journal, changes: Sequence[Step], *, number: int, version: int) -> tuple[list[Recorded], bytes]:
+def plan(
+    places: Places, journal: Journal, changes: Sequence[Step], *, number: int, version: int, intents: Intents
+) -> tuple[list[Recorded], bytes]:
     """Look at every target; return the steps as they are recorded, and the bytes to keep for them. Raises Drifted."""
     kept: list[bytes] = []
     size = 0
@@ -165,6 +176,8 @@ def plan(places: Places, journal: Journal, changes: Sequence[Step], *, number: i
     recorded: list[Recorded] = []
     for step in changes:
         if isinstance(step, LogCommit):
+            if step.intent not in intents:
+                raise ValueError(f"nothing was handed in for the intent {step.intent}")
             recorded.append(_recorded_commit(step, journal, keep, version))
         else:
             recorded.append(_recorded_change(step, places, journal, keep, parent_is_made=step.target.parent in made))
@@ -172,8 +185,6 @@ def plan(places: Places, journal: Journal, changes: Sequence[Step], *, number: i
 
 
 def _recorded_commit(step: LogCommit, journal: Journal, keep: Callable[[bytes], Slice], version: int) -> RecordedCommit:
-    if step.intent not in steps.INTENTS:
-        raise ValueError(f"nothing is registered for the intent {step.intent}")
     return RecordedCommit(step.txn, step.intent, journal.digest(step.data), keep(step.data), version, step.point_of_no_return)
 
 

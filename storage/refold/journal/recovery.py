@@ -10,7 +10,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 from refold import files
 from refold.errors import Blocked, Drifted, RefoldError, Usage
@@ -19,10 +18,10 @@ from refold.journal import carry, record, scan, steps, targets
 from refold.journal.carry import Work
 from refold.journal.record import Phase, Recorded, RecordedChange, RecordedCommit
 from refold.journal.scan import Condition, Entry
-from refold.journal.steps import INTENTS, Places
+from refold.journal.steps import NO_INTENTS, Intents, OpenStore, Places
 from refold.journal.targets import Standing
 
-OpenStore = Callable[[], Any]
+Opening = Callable[[], OpenStore]
 DIRECTED = {
     Phase.COMPLETING: "is being completed",
     Phase.COMMITTED: "was completed",
@@ -79,8 +78,11 @@ class Inspection:
         return not self.against[direction]
 
 
-def inspect(places: Places, transaction_id: str, *, open_store: OpenStore | None = None) -> Inspection:
-    """Say what a transaction can still become. Changes nothing. Raises Usage where there is none of this id."""
+def inspect(places: Places, transaction_id: str, *, open_store: Opening | None = None, intents: Intents = NO_INTENTS) -> Inspection:
+    """Say what a transaction can still become. Changes nothing. Raises Usage where there is none of this id.
+
+    `intents` are those that this release knows: where one is missing, its transaction cannot be completed.
+    """
     entry = _entry(places, transaction_id)
     if entry.condition is Condition.UNNAMED:
         never = (Obstacle(Cause.RULE, "it has no name yet, or none any more: there is nothing to complete"),)
@@ -88,7 +90,7 @@ def inspect(places: Places, transaction_id: str, *, open_store: OpenStore | None
     if entry.journal is None or entry.condition is Condition.FOREIGN:
         against = (Obstacle(Cause.UNREADABLE, f"the transaction is {entry.condition}", entry.path),)
         return Inspection(entry, (), dict.fromkeys(Direction, against))
-    work = Work(places, entry.path, entry.journal)
+    work = Work(places, entry.path, entry.journal, intents=intents)
     try:
         seen, broken = _look(work, open_store)
     finally:
@@ -96,20 +98,27 @@ def inspect(places: Places, transaction_id: str, *, open_store: OpenStore | None
     return Inspection(entry, seen, {direction: (*_against(work, seen, direction), *broken, *_strange(entry)) for direction in Direction})
 
 
-def recover(places: Places, transaction_id: str, direction: Direction, *, open_store: OpenStore | None = None) -> Inspection:
+def recover(
+    places: Places,
+    transaction_id: str,
+    direction: Direction,
+    *,
+    open_store: Opening | None = None,
+    intents: Intents = NO_INTENTS,
+) -> Inspection:
     """Complete a transaction or roll it back; return how it stood before. Raises Drifted, and then nothing was changed.
 
     Raises Usage, Locked while a process is at work, and what a disk refuses with: then the same direction can be taken again.
     """
     with files.lock(places.vault / steps.LOCK, wait_seconds=0):
-        inspection = inspect(places, transaction_id, open_store=open_store)
+        inspection = inspect(places, transaction_id, open_store=open_store, intents=intents)
         obstacles = inspection.against[direction]
         if obstacles:
             raise _refusal(inspection, obstacles)
         if inspection.entry.journal is None:  # it stands for nothing
             carry.clear(inspection.entry.path)
             return inspection
-        work = Work(places, inspection.entry.path, inspection.entry.journal)
+        work = Work(places, inspection.entry.path, inspection.entry.journal, intents=intents)
         if any(isinstance(step, RecordedCommit) for step in work.journal.steps):
             work.store = open_store() if open_store else None
         try:
@@ -124,7 +133,7 @@ def recover(places: Places, transaction_id: str, direction: Direction, *, open_s
 
 def turn_back(work: Work) -> None:
     """Roll back a transaction from inside the verb that began it. Raises Drifted."""
-    seen, broken = _look(work, lambda: work.store)
+    seen, broken = _look(work, None)
     obstacles = (*_against(work, seen, Direction.ROLL_BACK), *broken)
     if obstacles:
         raise _drifted(obstacles)
@@ -164,7 +173,7 @@ def _entry(places: Places, transaction_id: str) -> Entry:
     raise Usage("there is no transaction of this id", hint="refold recover")
 
 
-def _look(work: Work, open_store: OpenStore | None) -> tuple[tuple[StepSeen, ...], tuple[Obstacle, ...]]:
+def _look(work: Work, open_store: Opening | None) -> tuple[tuple[StepSeen, ...], tuple[Obstacle, ...]]:
     """Compare every target, and look whether all that was kept is whole."""
     broken = [*_artifacts(work), *_folders(work)]
     if any(isinstance(step, RecordedCommit) for step in work.journal.steps) and work.store is None:
@@ -261,7 +270,7 @@ def _against_on(work: Work, seen: tuple[StepSeen, ...]) -> list[Obstacle]:
     if not journal.whole or journal.staged < len(journal.steps):
         found.append(Obstacle(Cause.RULE, "it stopped before all that it needs was recorded and kept"))
     for at, one in enumerate(seen):
-        if isinstance(one.step, RecordedCommit) and one.step.intent not in INTENTS:
+        if isinstance(one.step, RecordedCommit) and one.step.intent not in work.intents:
             found.append(Obstacle(Cause.RULE, "this release does not know how to make its log commit", None, at))
     return found
 
@@ -274,7 +283,8 @@ def _against_back(work: Work, seen: tuple[StepSeen, ...]) -> list[Obstacle]:
             if one.step.point_of_no_return:
                 found.append(Obstacle(Cause.RULE, "it is past its point of no return", path, at))
             elif isinstance(one.step, RecordedCommit):
-                if one.step.intent not in INTENTS or INTENTS[one.step.intent].undo is None:
+                intent = work.intents.get(one.step.intent)
+                if intent is None or intent.undo is None:
                     found.append(Obstacle(Cause.RULE, "a commit that the log has cannot be taken back", None, at))
             elif not one.step.before.can_be_made:
                 found.append(Obstacle(Cause.RULE, "no copy was kept of what a step removed", path, at))

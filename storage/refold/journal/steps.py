@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, Protocol
+from types import MappingProxyType
+from typing import Protocol
 
 from refold.keys.vault import MUTATE_LOCK
 
@@ -33,6 +34,31 @@ class Places(Protocol):
 
     @property
     def origin(self) -> str: ...
+
+
+class Head(Protocol):
+    """How far a log has come."""
+
+    @property
+    def version(self) -> int: ...
+
+
+class CommitLog(Protocol):
+    """What the journal asks of a log: whether it has the commit of a transaction id."""
+
+    @property
+    def head(self) -> Head: ...
+
+    def committed(self, txn: str, *, after: int = 0) -> bool: ...
+
+
+class OpenStore(Protocol):
+    """An open store, as far as the journal knows it."""
+
+    @property
+    def log(self) -> CommitLog: ...
+
+    def close(self) -> None: ...
 
 
 class Place(StrEnum):
@@ -116,11 +142,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogCommit:
-    """A commit to a log: recognised by its transaction id, else made by what the verb registered for `intent`."""
+    """A commit to a log: recognised by its transaction id, else made by what the verb hands in for `intent`."""
 
     txn: str  # 32 hex digits
     intent: str
-    data: bytes = field(default=b"", repr=False)  # what the registered function needs; kept in the vault until the end
+    data: bytes = field(default=b"", repr=False)  # what the intent needs; kept in the vault until the end
     point_of_no_return: bool = False
 
 
@@ -142,20 +168,15 @@ class Kind:
 class Intent:
     """How the log commit of a step is made, and how it is answered where the transaction goes back.
 
-    Both get an open store, the transaction id that the commit must carry, and the step's data.
+    Both get the open store that the verb handed in, the transaction id that the commit must carry, and the step's data.
     """
 
-    run: Callable[[Any, str, bytes], None]
-    undo: Callable[[Any, str, bytes], None] | None = None
+    run: Callable[[OpenStore, str, bytes], None]
+    undo: Callable[[OpenStore, str, bytes], None] | None = None
 
 
-INTENTS: dict[str, Intent] = {}  # filled by the modules of the verbs, once, when they are imported
-
-
-def register(name: str, intent: Intent) -> None:
-    """Make known how the log commits of an intent are made."""
-    assert INTENTS.get(name, intent) == intent, "an intent is registered once"
-    INTENTS[name] = intent
+Intents = Mapping[str, Intent]  # by the name that a step carries: handed in by whoever commits or recovers
+NO_INTENTS: Intents = MappingProxyType({})
 
 
 def digest(data: bytes) -> bytes:

@@ -110,6 +110,8 @@ def _is_past(path: Path, before: int, size: int) -> bool:
     """
     if not path.name.startswith(files.TEMPORARY) and not (PATH.fullmatch(f"parts/{path.name}") and int(path.name[:20]) < size):
         return False
+    if files.is_folder(path):
+        return False  # no writer of ours left it
     try:
         return files.written_at(path) <= before
     except FileNotFoundError:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from refold import canonical, ingest, journal
 from refold.errors import Drifted, Usage
-from refold.journal import Condition, Direction, Intent, LogCommit, Place, Target
+from refold.journal import Condition, Direction, Intent, LogCommit, OpenStore, Place, Target
 from refold.journal.record import Phase, RecordedChange
 from refold.migrate import capture
 from refold.migrate.box import Box
@@ -78,7 +78,7 @@ def finalize(
     if unfinished := _unfinished(store.places, move_id):
         entry_id, known = unfinished
         _check_confirmed(known, confirm)
-        journal.recover(store.places, entry_id, Direction.COMPLETE, open_store=lambda: open_store(store.places))
+        journal.recover(store.places, entry_id, Direction.COMPLETE, open_store=lambda: open_store(store.places), intents=INTENTS)
         return Moved(known, None, None)
     with journal.mutating(store.places, wait_seconds=capture.WAIT_SECONDS_MAX, random=random) as turn:
         move = capture.find(store, move_id)
@@ -89,12 +89,13 @@ def finalize(
         box = Box.of(store.keyring, move.id)
         data = [_data(box, move, group, recorded_at) for group in _groups(drafts, batch)]
         commits = [LogCommit(txn=random(16).hex(), intent=INTENT, data=each) for each in data]
-        turn.commit(MOVING, [*commits, *capture.removals(store.places, move.id)], store=store)
+        turn.commit(MOVING, [*commits, *capture.removals(store.places, move.id)], store=store, intents=INTENTS)
     return Moved(move.id, rehearsal.events, len(drafts) - rehearsal.events, rehearsal.differing)
 
 
-def run(store: Store, txn: str, data: bytes) -> None:
+def run(store: OpenStore, txn: str, data: bytes) -> None:
     """Make one log commit of a move, under the transaction that holds all other appends."""
+    assert isinstance(store, Store)
     move_id = data[:ID_LETTERS].decode()
     said = canonical.decode(Box.of(store.keyring, move_id).open(INTENT, data[ID_LETTERS:], capture.folder(store.places) / move_id))
     with _index(store) as index:
@@ -177,4 +178,4 @@ def _groups(drafts: Sequence[Draft], size: int) -> Iterator[Sequence[Draft]]:
     yield drafts[start:]
 
 
-journal.register(INTENT, Intent(run))
+INTENTS = {INTENT: Intent(run)}

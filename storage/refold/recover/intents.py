@@ -1,8 +1,9 @@
-"""Every intent that the log commit of a transaction can have: to import this makes known how each of them is made."""
+"""Every intent that the log commit of a transaction can have, and how each of them is made: what whoever recovers hands to the journal."""
 
 from __future__ import annotations
 
 from refold.copies import restore
+from refold.journal import Intents
 from refold.migrate import finalize
 
-KNOWN = (finalize.INTENT, restore.INTENT)
+KNOWN: Intents = {**finalize.INTENTS, **restore.INTENTS}

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from refold import files, journal
 from refold.journal import Cause, Condition, Direction, Entry, Inspection
-from refold.recover import findings, intents  # noqa: F401
+from refold.recover import findings
 from refold.recover.findings import Code, Finding
+from refold.recover.intents import KNOWN
 from refold.store import Places, open_store
 
 CONDITIONS = {
@@ -30,7 +31,7 @@ def look(places: Places) -> Iterator[Finding]:
             if not free and entry.condition in (Condition.UNFINISHED, Condition.UNNAMED):
                 yield _finding(findings.RUNNING, entry)
                 continue
-            inspection = journal.inspect(places, entry.id, open_store=lambda: open_store(places))
+            inspection = journal.inspect(places, entry.id, open_store=lambda: open_store(places), intents=KNOWN)
             yield _condition(inspection)
             yield from (Finding(findings.STRANGE, entry.path / name, entry.id) for name in entry.strange)
             if entry.condition is Condition.UNFINISHED:

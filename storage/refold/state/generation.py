@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from refold import files
 from refold.errors import Corrupt, KeyMissing, RefoldError
+from refold.files import Kind
 from refold.fold.entities import Edge
 from refold.model import Mention, SubjectId, View
 from refold.reading import Claim
@@ -94,7 +95,8 @@ class State:
         """Refuse to answer from a state that is not readable, rather than with nothing. Raises Corrupt, KeyMissing."""
         self.require_its_log()
         if self.absent is Absence.DAMAGED:
-            raise Corrupt(f"the state cannot be read: {self.absent.value}", path=self._current_path, hint=REBUILD)
+            path = self.finding.path if self.finding else self._current_path
+            raise Corrupt(f"the state cannot be read: {self.absent.value}", path=path, hint=REBUILD)
         if self.absent is Absence.EPOCH:
             raise KeyMissing(self.absent.value, path=self._current_path, hint="refold fold")
 
@@ -282,18 +284,18 @@ def _manifest(folder: Path, pointer: Pointer, state_key: bytes) -> Manifest:
         raise Corrupt("CURRENT does not say what its manifest says", path=folder / CURRENT, hint=REBUILD)
     for segment in manifest.segments:
         for run in segment.runs.values():
-            found = _size(folder / RUNS / run.name)
-            if found != run.size:
-                said = "is missing" if found is None else f"has {found} bytes instead of {run.size}"
-                raise Corrupt(f"a run of the state {said}", path=folder / RUNS / run.name, hint=REBUILD)
+            found = files.look(folder / RUNS / run.name)
+            if found is None or found.kind is not Kind.FILE or found.size != run.size:
+                raise Corrupt(
+                    f"a run of the state is {_what(found)} instead of {run.size} bytes", path=folder / RUNS / run.name, hint=REBUILD
+                )
     return manifest
 
 
-def _size(path: Path) -> int | None:
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return None
+def _what(found: files.Seen | None) -> str:
+    if found is None:
+        return "missing"
+    return f"{found.size} bytes" if found.kind is Kind.FILE else f"a {found.kind}"
 
 
 def _on_log(store: Store, pointer: Pointer) -> bool:

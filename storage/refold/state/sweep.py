@@ -1,4 +1,7 @@
-"""Sweep: remove generations that are no longer current and runs that nothing refers to, once nobody can be reading them."""
+"""Sweep: remove generations that are no longer current and runs that nothing refers to, once nobody can be reading them.
+
+What stands there under such a name and is a folder is nobody's of ours: it stays, and an audit says so.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,8 @@ def _remove_older(folder: Path, current: Manifest, state_key: bytes) -> int:
     """Remove the runs of other generations, then their manifests: in this order, so that a crash leaves nothing without a name."""
     removed = 0
     for number in numbers(files.names(folder)):
-        if number != current.pointer.number:
-            path = folder / file_name(number)
+        path = folder / file_name(number)
+        if number != current.pointer.number and not files.is_folder(path):
             removed += remove_runs(folder, _runs_of(path, state_key, number) - current.runs)
             files.remove(path)
             removed += 1
@@ -47,7 +50,7 @@ def _remove_debris(folder: Path, current: Manifest, before: int) -> int:
 
 def remove_runs(folder: Path, names: Iterable[str]) -> int:
     """Remove runs by their names; return how many."""
-    gone = sorted(names)
+    gone = sorted(name for name in names if not files.is_folder(folder / RUNS / name))
     for name in gone:
         files.remove(folder / RUNS / name, sync=False)
     if gone:
