@@ -24,10 +24,11 @@ LAYERS = {
     "refold.reading": 1,
     "refold.canonical": 2,
     "refold.files": 2,
-    "refold.given": 2,
+    "refold.given": 3,
     "refold.settings": 2,
     "refold.times": 2,
     "refold.fold": 2,
+    "refold.closed": 3,
     "refold.keys": 3,
     "refold.journal": 4,
     "refold.log": 4,
@@ -70,6 +71,7 @@ LOG_OWNERS = {"refold.cli.orchestrator"}  # what its children print is appended 
 # Who alone may keep something for the life of the process: nothing of what anybody said, nor a key.
 CACHE_OWNERS = {
     "refold.fold.worker",  # the relations of the last job
+    "refold.fold.forms",  # how types are written
     "refold.keys.crypto",  # labels, public keys
     "refold.recipes",  # the shipped configs
     "refold.settings",  # where they lie

@@ -2,6 +2,7 @@
 
     RefoldError                 1   internal        a fault of ours, or a disk that refuses
     ├── WriteFailed             1   internal        the disk is full or refuses to write; nothing was acknowledged
+    ├── WorkerFailed            1   internal        the closed worker gave no answer
     ├── Usage                   2   usage           the call, a file handed in, or the place named is not usable as it is
     │   ├── StoreMissing        2   usage           there is no store here
     │   └── UnsupportedVersion  2   usage           a format version this release does not know
@@ -13,6 +14,7 @@
     ├── Drifted                14   drifted         a target is neither in its recorded before nor in its after
     ├── ModelFailed            15   model           a language model did not answer, or not usably
     ├── NotAllowed             16   not-allowed     the principal, or the operating system, forbids it
+    │   └── ClosureBroken      16   not-allowed     what should read its input alone reached for something else
     └── VerificationIncomplete 17   incomplete      something could not be read, so nothing is claimed of it
 
 A message says what was found and what was expected: lower case, no full stop, and never content, names or keys. Each error has a code
@@ -53,6 +55,12 @@ class WriteFailed(RefoldError):
     """The disk is full or refuses to write. What was acknowledged before stays."""
 
     code = "RF-WRITE-001"
+
+
+class WorkerFailed(RefoldError):
+    """The closed worker gave no answer: it raised, ran out of time or memory, or ended."""
+
+    code = "RF-WORKER-001"
 
 
 class Usage(RefoldError):
@@ -135,6 +143,12 @@ class NotAllowed(RefoldError):
     exit_code = 16
     exit_class = "not-allowed"
     code = "RF-ACCESS-001"
+
+
+class ClosureBroken(NotAllowed):
+    """The closed worker reached for what it may not have. Its answer is not taken."""
+
+    code = "RF-CLOSURE-001"
 
 
 class VerificationIncomplete(RefoldError):

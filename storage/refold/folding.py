@@ -11,8 +11,11 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 
 from refold import journal
+from refold.closed import fold as closed
+from refold.closed.closure import Level
 from refold.errors import Drifted, Locked
 from refold.fold.ground import fold_batch
 from refold.fold.relations import Relations
@@ -92,6 +95,7 @@ class FoldReport:
     merged_rows: int
     compacted_parts: int
     checkpoint: Checkpointed | None = None  # the head that was signed afterwards
+    closure_level: Level = Level.DECLARED  # how far what read the events was closed
 
     @property
     def counts(self) -> dict[str, int]:
@@ -104,12 +108,22 @@ class Fold:
     """One fold in progress. The batches go in order; nothing is seen by anybody before `publish`."""
 
     def __init__(
-        self, store: Store, state: State, *, relations: Relations, recipe: Recipe, full: bool = False, random: Random = os.urandom
+        self,
+        store: Store,
+        state: State,
+        *,
+        relations: Relations,
+        recipe: Recipe,
+        full: bool = False,
+        random: Random = os.urandom,
+        fold_events: closed.FoldEvents | None = None,
+        closure_level: Level = Level.DECLARED,
     ) -> None:
         journal.require_clear(store.places)
         self.store = store
         self._state = state
-        self._relations = relations
+        self._fold_events = fold_events or partial(fold_batch, relations=relations)
+        self._closure_level = closure_level
         self._head, _ = store.log.refresh()
         if not full:
             state.require_its_log()
@@ -125,7 +139,7 @@ class Fold:
         log = self.store.log
         for events, subjects in log.entries(first, end, tally=tally):
             asserting = [(event, log.fact_key(event)) for event in events if event.asserts]
-            folded = fold_batch(asserting, self._relations)
+            folded = self._fold_events(asserting)
             self._builder.add(events, folded, subjects=subjects)
             counts.update(
                 events=len(events),
@@ -148,7 +162,15 @@ class Fold:
         """Return the sum of what was done."""
         sums = {name: sum(getattr(done, name) for done in self.done) for name in ("events", "assertions", "edges", "rejected", "dark")}
         state, merged_rows = (published.state, published.merged_rows) if published else (self._state, 0)
-        return FoldReport(self.plan, state.number, state.size, **sums, merged_rows=merged_rows, compacted_parts=compacted_parts)
+        return FoldReport(
+            self.plan,
+            state.number,
+            state.size,
+            **sums,
+            merged_rows=merged_rows,
+            compacted_parts=compacted_parts,
+            closure_level=self._closure_level,
+        )
 
 
 def make_plan(head: Head, state: State, *, relations: Relations, recipe: Recipe, full: bool = False) -> FoldPlan:
@@ -177,20 +199,39 @@ def fold(
     now: Clock,
     random: Random = os.urandom,
     progress: Report | None = None,
+    require_closure: Level | None = None,
 ) -> FoldReport:
-    """Fold all that is new (all there is, if `full`), publish it, and compact the log. Raises Corrupt, Locked, WriteFailed."""
+    """Fold all that is new (all there is, if `full`), publish it, and compact the log. Raises Corrupt, Locked, WriteFailed.
+
+    With `require_closure` the events are read in a closed worker. Raises NotAllowed where less can be had, ClosureBroken, WorkerFailed.
+    """
+    with closed.folding(relations, require=require_closure) as (fold_events, level):
+        make = partial(
+            Fold,
+            store,
+            relations=relations,
+            recipe=recipe,
+            full=full,
+            random=random,
+            fold_events=fold_events,
+            closure_level=level,
+        )
+        published, work = _fold(make, state, now=now, progress=progress)
+    return work.report(published, compacted_parts=compact_log(store, now=now, random=random))
+
+
+def _fold(make: Callable[[State], Fold], state: State, *, now: Clock, progress: Report | None) -> tuple[Published | None, Fold]:
+    """Fold and publish, and begin again where another fold published first."""
     for _ in range(TRIES_MAX):
-        work = Fold(store, state, relations=relations, recipe=recipe, full=full, random=random)
+        work = make(state)
         for first, end in work.plan.batches:
             work.batch(first, end)
             if progress:
                 progress(end - work.plan.first, work.plan.entries)
         try:
-            published = work.publish(now=now)
+            return work.publish(now=now), work
         except Moved:
-            state = State.open(store)
-            continue
-        return work.report(published, compacted_parts=compact_log(store, now=now, random=random))
+            state = State.open(work.store)
     raise Drifted(f"other folds published first, {TRIES_MAX} times in a row", hint="refold fold")
 
 

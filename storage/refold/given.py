@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from refold import times
+from refold.closed.closure import Level
 from refold.errors import Usage
 from refold.model import Role
 
@@ -36,6 +37,14 @@ def role_of(role: str) -> Role:
         return Role(role)
     except ValueError:
         raise Usage(f"a role is one of {', '.join(Role)}") from None
+
+
+def closure_level(level: str | None) -> Level | None:
+    """Read a level of closure by its name. Raises Usage."""
+    try:
+        return None if level is None else Level(level)
+    except ValueError:
+        raise Usage(f"a level of closure is one of {', '.join(Level)}", hint="refold help closure") from None
 
 
 def fact_id(text: str) -> bytes:

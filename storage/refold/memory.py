@@ -183,8 +183,13 @@ class Memory:
             head, _ = self.store.log.refresh()
             return folding.make_plan(head, state, relations=recipes.relations(), recipe=recipes.search(), full=full)
 
-    def fold(self, *, full: bool = False, progress: Callable[[int, int], None] | None = None) -> FoldReport:
-        """Fold what is new into the state, or with `full` everything anew."""
+    def fold(
+        self, *, full: bool = False, require_closure: str | None = None, progress: Callable[[int, int], None] | None = None
+    ) -> FoldReport:
+        """Fold what is new into the state, or with `full` everything anew.
+
+        `require_closure` is `declared`, `tripwire` or `kernel`: how far what reads the events must be closed off.
+        """
         from refold import folding, recipes
         from refold.heads.configured import sign
 
@@ -199,6 +204,7 @@ class Memory:
             now=self._now,
             random=self._random,
             progress=progress,
+            require_closure=given.closure_level(require_closure),
         )
         return replace(report, checkpoint=sign(self.store, full=False, random=self._random))
 

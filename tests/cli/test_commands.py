@@ -113,6 +113,12 @@ def test_fold_says_what_it_would_do_and_then_does_it(shell):
     assert shell.json("fold", "--full").data["plan"]["full"] is True
 
 
+def test_fold_says_how_far_what_read_the_events_was_closed(shell):
+    assert shell.json("fold").data["closure_level"] == "declared"
+    assert shell.json("fold", "--full", "--require-closure", "tripwire").data["closure_level"] in ("tripwire", "kernel")
+    assert "closure" in shell("fold", "--full", "--require-closure", "tripwire").out
+
+
 def test_status_fits_on_a_screen_and_names_nobody(shell):
     printed = shell("status")
     lines = printed.out.splitlines()

@@ -12,6 +12,7 @@ from refold.cli.command import FORMAT_VERSION, Command, cautions, opened
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.progress import progress
 from refold.cli.visible import from_here, plural, table
+from refold.closed.closure import Level
 from refold.model import Role
 
 if TYPE_CHECKING:
@@ -85,6 +86,12 @@ def _add(given: Namespace) -> Outcome:
 def _configure_fold(command: ArgumentParser) -> None:
     command.add_argument("--plan", action="store_true", help="say what would be done, and do nothing")
     command.add_argument("--full", action="store_true", help="fold the whole log anew, not only what is new")
+    command.add_argument(
+        "--require-closure",
+        type=arguments.one_of(*Level),
+        metavar="LEVEL",
+        help="read events in a closed process: tripwire or kernel (`refold help closure`)",
+    )
 
 
 def _fold(given: Namespace) -> Outcome:
@@ -92,7 +99,11 @@ def _fold(given: Namespace) -> Outcome:
         if given.plan:
             return _planned(memory.fold_plan(full=given.full))
         with progress() as show:
-            report = memory.fold(full=given.full, progress=lambda done, whole: show(f"folded {done:,} of {whole:,} entries"))
+            report = memory.fold(
+                full=given.full,
+                require_closure=given.require_closure,
+                progress=lambda done, whole: show(f"folded {done:,} of {whole:,} entries"),
+            )
     return _folded(report)
 
 
@@ -116,12 +127,15 @@ def _planned(plan: FoldPlan) -> Outcome:
 
 def _folded(report: FoldReport) -> Outcome:
     data = {"generation": report.generation, "size": report.size, "plan": _plan(report.plan), **report.counts}
+    data["closure_level"] = report.closure_level.value
     added = f"{plural(report.assertions, 'assertion')}, {plural(report.edges, 'alias', 'aliases')}"
     lines = [
         f"folded     {plural(report.plan.entries, 'entry', 'entries')}, {plural(report.events, 'event')} ({report.plan.reason.value})",
         f"gave       {added}, {report.rejected:,} rejected",
         f"state      generation {report.generation}, {plural(report.size, 'entry', 'entries')} of the log",
     ]
+    if report.closure_level is not Level.DECLARED:
+        lines.append(f"closure    {report.closure_level}")
     return Outcome(data, lines, disclaimers=(disclaimers.SYMBOLIC,), format_version=FORMAT_VERSION)
 
 

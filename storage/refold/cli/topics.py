@@ -143,6 +143,26 @@ what it leaves out keeps its default.
     [principals.NAME]        # see `refold help principals`
 """,
     ),
+    "closure": (
+        "how far the fold is closed off from everything but the log: --require-closure LEVEL",
+        """
+What a fold computes may depend on the log and on nothing else. closure_level in its report says what held it to that:
+
+declared      it ran in the process that asked; that its code is pure is tested, not enforced
+tripwire      it ran in a fresh process without environment, files, network, clock or chance, in which Python refuses
+              and records whatever reaches outside; code that is written to get out could do so
+kernel        and the kernel ends the process at any system call that a computation does not need (Linux, seccomp)
+
+`refold fold --require-closure kernel` folds in such a process, or refuses with the name of the measure that this system lacks:
+seccomp is missing on macOS, on old kernels and in containers that forbid it. `--require-closure tripwire` works on all of them.
+Without the flag a fold runs in the process that asked, and its report says declared.
+
+The worker reached for something, or made a system call that it may not make: the batch is not folded, and nothing is published.
+A library that it uses wants more than a computation needs; `--require-closure declared` folds without the worker.
+
+Every measure, and what comes of each of some eighty attempts to get out: refold/closed/README.md in the package.
+""",
+    ),
     "source": (
         "where something was said: --source KIND:REF#PART",
         """
