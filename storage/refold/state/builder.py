@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
 import pyarrow as pa
 
 from refold import files, journal
@@ -24,7 +25,7 @@ from refold.outside import Clock, Random
 from refold.reading import Folded
 from refold.state import tables
 from refold.state.generation import State, read_current, state_folder
-from refold.state.manifest import CURRENT, RUNS, Manifest, Pointer, RunRef, Segment, file_name, numbers
+from refold.state.manifest import CURRENT, RUNS, Manifest, Pointer, RunRef, Segment, file_name, numbers, voided
 from refold.state.recipe import Recipe
 from refold.state.rows import NOTHING, Rows
 from refold.state.runs import Run, encrypted, run_name
@@ -95,6 +96,8 @@ class Builder:
         self._new: list[Segment] = []
         self._written: set[str] = set()
         self._events = 0
+        self._voids: set[int] = set()
+        self._pending: set[int] = set()
         files.make_folder(self._folder / RUNS)
 
     def add(self, events: Sequence[Event], folded: Folded = NOTHING, *, subjects: Iterable[SubjectEntry] = ()) -> None:
@@ -114,6 +117,15 @@ class Builder:
         if self._rows.events >= self._flush_events:
             self._flush()
 
+    def add_folded(self, events: Sequence[Event], folded: Folded, *, voids: Iterable[int] = ()) -> None:
+        """Take in what was folded from events that are taken in by themselves, in place of what the base holds of the seqs `voids`."""
+        self._rows.add_folded(events, folded)
+        self._voids.update(voids)
+
+    def leave_pending(self, seqs: Iterable[int]) -> None:
+        """Keep events for a later fold: a model did not answer about them."""
+        self._pending.update(seqs)
+
     def publish(self, head: Point, *, now: Clock, clock: Callable[[], float] = time.perf_counter) -> Published:
         """Make all that was added the current generation, folded up to `head`. Raises Moved, Locked, WriteFailed."""
         self._flush()
@@ -124,7 +136,7 @@ class Builder:
             segments, merged_rows = self._merge([*base, *self._new])
             merge_seconds = clock() - start
             with journal.mutating(self.store.places, wait_seconds=PUBLISH_WAIT_SECONDS_MAX):
-                manifest = Manifest(self._point(head), *self._digests, tuple(segments))
+                manifest = Manifest(self._point(head), *self._digests, tuple(segments), tuple(sorted(self._pending)))
                 self._write(manifest)
                 files.replace(self._folder / CURRENT, manifest.pointer.raw)
                 swept = sweep(self.store, manifest, before=now() - GRACE)
@@ -138,8 +150,9 @@ class Builder:
 
     def _flush(self) -> None:
         runs = self._write_runs((name, [rows]) for name, rows in self._rows.take().items() if rows.num_rows)
-        if runs:
-            self._new.append(Segment(runs))
+        if runs or self._voids:
+            self._new.append(Segment(runs, tuple(sorted(self._voids))))
+            self._voids = set()
 
     def _write_runs(self, contents: Iterable[tuple[str, Iterable[pa.Table]]]) -> dict[str, RunRef]:
         """Write one run for each table. Their names are random, so they replace nothing."""
@@ -162,17 +175,24 @@ class Builder:
         if not count:
             return segments, 0
         kept, joined = segments[:-count], segments[-count:]
-        parts = {name: [segment.runs[name] for segment in joined if name in segment.runs] for name in TABLES}
+        gone = voided(joined)
+        parts = {
+            name: [(segment.runs[name], seqs) for segment, seqs in zip(joined, gone, strict=True) if name in segment.runs]
+            for name in TABLES
+        }
+        again = {name for name, table in TABLES.items() if table.is_read and any(len(seqs) for _, seqs in parts[name])}
         try:
-            rewritten = self._write_runs((name, self._merged(name, refs)) for name, refs in parts.items() if len(refs) > 1)
+            rewritten = self._write_runs((name, self._merged(name, refs)) for name, refs in parts.items() if len(refs) > 1 or name in again)
         except Corrupt:
             self._check_not_moved()  # whoever published meanwhile may have removed the runs of the base
             raise
-        alone = {name: refs[0] for name, refs in parts.items() if len(refs) == 1}
-        return [*kept, Segment(alone | rewritten)], sum(run.rows for run in rewritten.values())
+        alone = {name: refs[0][0] for name, refs in parts.items() if len(refs) == 1}
+        voids = {seq for segment in joined for seq in segment.voids} if kept else ()  # there is nothing older for them to void
+        return [*kept, Segment(alone | rewritten, tuple(sorted(voids)))], sum(run.rows for run in rewritten.values())
 
-    def _merged(self, name: str, refs: list[RunRef]) -> Iterator[pa.Table]:
-        runs = [Run(self._folder / RUNS / ref.name, state_key=self._key, table=TABLES[name]) for ref in refs]
+    def _merged(self, name: str, refs: list[tuple[RunRef, np.ndarray]]) -> Iterator[pa.Table]:
+        folder, table = self._folder / RUNS, TABLES[name]
+        runs = [Run(folder / ref.name, state_key=self._key, table=table, voided=gone) for ref, gone in refs]
         yield from merged(runs, TABLES[name])
         for run in runs:
             run.close()

@@ -45,6 +45,7 @@ def _converted(columns: dict[str, list[Any]]) -> Iterator[Iterable[Any]]:
         "spans": map(_spans, columns["spans"]),
         "span": zip(columns["span_start"], columns["span_end"], strict=True),
         "subjects": map(tuple, columns["subjects"]),
+        "named_span": map(_span, columns["named_start"], columns["named_end"]),
         "validity": map(
             _validity,
             columns["valid_from"],
@@ -58,6 +59,10 @@ def _converted(columns: dict[str, list[Any]]) -> Iterator[Iterable[Any]]:
 
 def _validity(start: int | None, end: int | None, precision: Precision | None, words: str) -> Validity:
     return Validity(start, end, precision, words) if words or start is not None or end is not None else NO_TIME
+
+
+def _span(start: int | None, end: int | None) -> Span | None:
+    return None if start is None or end is None else (start, end)
 
 
 def _spans(flat: list[int]) -> tuple[Span, ...]:

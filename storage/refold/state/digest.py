@@ -10,8 +10,10 @@ import hashlib
 from collections.abc import Iterator
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from refold.keys import crypto
+from refold.state import tables
 from refold.state.generation import State
 from refold.state.tables import POSTINGS, TABLES
 
@@ -22,8 +24,22 @@ def state_hash(state: State) -> bytes:
     """Return SHA-256 over the rows of all tables but the postings, in order; the same for the same log, relations and recipe."""
     digest = hashlib.sha256(crypto.label(LABEL))
     for name in sorted(TABLES.keys() - {POSTINGS.name}):
-        digest.update(_table(name, state.table(name)))
+        digest.update(_table(name, _living(state, name)))
     return digest.digest()
+
+
+def _living(state: State, name: str) -> pa.Table:
+    """Return the rows of a table. Of names and values, those that something rests on: reading again may leave others."""
+    rows = state.table(name)
+    if name == tables.VALUED.name:
+        stated = state.table("assertions", ["value_mention", "mention"])
+        return tables.in_order(tables.VALUED, stated.filter(pa.array(stated["value_mention"].to_numpy() != 0)).cast(tables.VALUED.schema))
+    if name == tables.MENTIONS.name:
+        spoken = state.table("events", ["speaker"])["speaker"]
+        stated, edges = state.table("assertions", ["mention", "value_mention"]), state.table("edges", ["a"])
+        living = pa.concat_arrays([chunk for column in (spoken, *stated.columns, edges["a"]) for chunk in column.chunks])
+        return rows.filter(pc.call_function("is_in", [rows["mention"]], pc.SetLookupOptions(living)))
+    return rows
 
 
 def attested(state: State) -> bytes:
@@ -54,7 +70,7 @@ def _canonical(column: pa.ChunkedArray) -> Iterator[bytes | pa.Buffer]:
         yield pa.array(lengths, pa.uint64()).buffers()[1]
         yield b"".join(text.to_pylist())
     elif pa.types.is_fixed_size_binary(array.type):
-        yield b"".join(array.to_pylist())
+        yield b"".join(value or b"" for value in array.to_pylist())
     else:
         fixed = array.cast(pa.uint8()) if pa.types.is_boolean(array.type) else array
         yield fixed.fill_null(0).to_numpy(zero_copy_only=False).tobytes()

@@ -22,7 +22,7 @@ from refold.fold.entities import Edge
 from refold.model import Mention, SubjectId, View
 from refold.reading import Claim
 from refold.state import claims, segments
-from refold.state.manifest import CURRENT, REBUILD, RUNS, Manifest, Pointer, file_name
+from refold.state.manifest import CURRENT, REBUILD, RUNS, Manifest, Pointer, file_name, voided
 from refold.state.runs import Run
 from refold.state.tables import TABLES
 from refold.state.tags import Tags
@@ -156,15 +156,25 @@ class State:
         counts = dict.fromkeys(TABLES, 0)
         for table, rows in listed:
             counts[table] += rows
+        if any(segment.voids for segment in self.manifest.segments):
+            counts |= {name: self.table(name, [table.key]).num_rows for name, table in TABLES.items() if table.is_read}
         return counts
+
+    @property
+    def pending(self) -> tuple[int, ...]:
+        """Return the events that are folded but for what a model would read out of them: it has not answered yet."""
+        return self.manifest.pending
 
     def runs(self, table: str) -> list[Run]:
         """Return the open runs of a table, oldest first."""
         runs = self._runs.get(table)
         if runs is None:
             folder = state_folder(self.store) / RUNS
-            names = [segment.runs[table].name for segment in self.manifest.segments if table in segment.runs]
-            runs = self._runs[table] = [Run(folder / name, state_key=self._key, table=TABLES[table]) for name in names]
+            runs = self._runs[table] = [
+                Run(folder / segment.runs[table].name, state_key=self._key, table=TABLES[table], voided=gone)
+                for segment, gone in zip(self.manifest.segments, voided(self.manifest.segments), strict=True)
+                if table in segment.runs
+            ]
         return runs
 
     def table(self, name: str, columns: Sequence[str] | None = None) -> pa.Table:

@@ -5,16 +5,20 @@
                 HMAC(state key, T("refold/manifest/v1"))
     runs/       the runs, shared by generations
 
-A generation is a list of segments, oldest first; a segment has one run for each table in which it has rows.
+A generation is a list of segments, oldest first; a segment has one run for each table in which it has rows. Where a model read events
+again, because another had come before them, the segment voids what older ones hold of them. Pending are the events of which a model has
+not answered yet: they are in the generation, and nothing that was read out of them as it should be.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from refold import canonical
 from refold.errors import Corrupt, UnsupportedVersion
@@ -75,6 +79,7 @@ class Segment:
     """What was folded together: one run for each table that has rows."""
 
     runs: Mapping[str, RunRef]
+    voids: tuple[int, ...] = ()  # seqs, sorted, of which the rows of older segments do not count
 
     @property
     def rows(self) -> int:
@@ -89,6 +94,7 @@ class Manifest:
     relations: bytes
     recipe: bytes
     segments: tuple[Segment, ...] = ()
+    pending: tuple[int, ...] = ()  # seqs, sorted
 
     @property
     def runs(self) -> set[str]:
@@ -100,9 +106,11 @@ class Manifest:
         body = {
             "current": self.pointer.raw.decode(),
             "format": FORMAT,
+            "pending": _ranges(self.pending),
             "recipe": self.recipe.hex(),
             "relations": self.relations.hex(),
             "segments": [{table: asdict(run) for table, run in segment.runs.items()} for segment in self.segments],
+            "voids": [_ranges(segment.voids) for segment in self.segments],
         }
         nonce = random(crypto.NONCE_BYTES)
         return nonce + crypto.seal(_key(state_key), nonce, canonical.encode(body), _aad(self.pointer.number))
@@ -120,7 +128,11 @@ class Manifest:
                 Pointer.read(body["current"].encode(), path=path),
                 canonical.unhex(body["relations"], HASH_BYTES),
                 canonical.unhex(body["recipe"], HASH_BYTES),
-                tuple(Segment({table: _run(table, run) for table, run in segment.items()}) for segment in body["segments"]),
+                tuple(
+                    Segment({table: _run(table, run) for table, run in segment.items()}, _seqs(voids))
+                    for segment, voids in zip(body["segments"], body.get("voids", [[]] * len(body["segments"])), strict=True)
+                ),
+                _seqs(body.get("pending", [])),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             raise _damaged(path) from None
@@ -138,6 +150,32 @@ def numbers(names: list[str]) -> list[int]:
 
 def is_run(name: str) -> bool:
     return _RUN.fullmatch(name) is not None
+
+
+def voided(segments: Sequence[Segment]) -> list[np.ndarray]:
+    """Return for each of some segments which seqs the later ones among them void, sorted."""
+    found: list[np.ndarray] = []
+    later = np.empty(0, np.uint64)
+    for segment in reversed(segments):
+        found.append(later)
+        if segment.voids:
+            later = np.union1d(later, np.array(segment.voids, np.uint64))
+    return found[::-1]
+
+
+def _ranges(seqs: Sequence[int]) -> list[list[int]]:
+    """Return sorted numbers as half-open ranges."""
+    ranges: list[list[int]] = []
+    for seq in seqs:
+        if ranges and ranges[-1][1] == seq:
+            ranges[-1][1] += 1
+        else:
+            ranges.append([seq, seq + 1])
+    return ranges
+
+
+def _seqs(ranges: list[list[int]]) -> tuple[int, ...]:
+    return tuple(seq for first, end in ranges for seq in range(canonical.count(first), canonical.count(end)))
 
 
 def _run(table: str, run: dict[str, Any]) -> RunRef:

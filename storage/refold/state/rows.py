@@ -40,16 +40,20 @@ class Rows:
 
     def add(self, events: Sequence[Event], folded: Folded = NOTHING) -> None:
         """Take in events and all that was folded from them and from no others."""
-        by_seq = {event.seq: event for event in events}
         for event in events:
             self._event(event)
+        self.add_folded(events, folded)
+        self.events += len(events)
+
+    def add_folded(self, events: Sequence[Event], folded: Folded) -> None:
+        """Take in what was folded from events that are taken in by themselves."""
+        by_seq = {event.seq: event for event in events}
         for assertion in folded.assertions:
             self._assertion(assertion, _of(by_seq, assertion.seq))
         for edge in folded.edges:
             self._edge(edge, _of(by_seq, edge.seq))
         for rejection in folded.rejections:
             _append(self._columns["rejections"], _of(by_seq, rejection.seq).seq, rejection.relation, int(rejection.code))
-        self.events += len(events)
 
     def add_rows(self, table: Table, rows: Iterable[tuple[Any, ...]]) -> None:
         """Take in finished rows of a table, in any order."""
@@ -138,6 +142,9 @@ class Rows:
             event.event_id,
             event.speaker_name,
             event.subjects,
+            made.call_id,
+            made.named_seq,
+            *(made.named_span or (None, None)),
         )
 
     def _edge(self, edge: AliasEdge, event: Event) -> None:

@@ -54,9 +54,11 @@ def encrypted(state_key: bytes, name: str, table: Table, rows: Iterable[pa.Table
 class Run:
     """One run, open for reading. Its footer is decrypted once; row groups are read when something may match."""
 
-    def __init__(self, path: Path, *, state_key: bytes, table: Table) -> None:
+    def __init__(self, path: Path, *, state_key: bytes, table: Table, voided: np.ndarray | None = None) -> None:
+        """Open a run. Of a table that is read out of events, rows of the `voided` seqs are never given."""
         self.path = path
         self.table = table
+        self._voided = voided if table.is_read and voided is not None and len(voided) else None
         with _reading(path):
             properties = pe.create_decryption_properties(_key(state_key, path.name), aad_prefix=path.name.encode())
             self._file = pq.ParquetFile(path, decryption_properties=properties)
@@ -64,6 +66,7 @@ class Run:
             ends = [metadata.row_group(group).column(0).statistics for group in range(metadata.num_row_groups)]
             self._least = _keys([end.min for end in ends], table)
             self._greatest = _keys([end.max for end in ends], table)
+            self._has = frozenset(self._file.schema_arrow.names)
         self.rows: int = metadata.num_rows
 
     @property
@@ -94,11 +97,23 @@ class Run:
     def read(self, groups: Sequence[int] | None = None, columns: Sequence[str] | None = None) -> pa.Table:
         """Return row groups (all where None), in order. Raises Corrupt, VerificationIncomplete."""
         wanted = range(self.groups) if groups is None else groups
+        names = self.table.schema.names if columns is None else list(columns)
         if not wanted:
-            schema = self.table.schema
-            return (schema if columns is None else pa.schema([schema.field(column) for column in columns])).empty_table()
+            return pa.schema([self.table.schema.field(name) for name in names]).empty_table()
+        voided = self._voided
+        needed = names if voided is None or "seq" in names else [*names, "seq"]
         with _reading(self.path):
-            return self._file.read_row_groups(list(wanted), columns=None if columns is None else list(columns), use_threads=len(wanted) > 4)
+            stored = [name for name in needed if name in self._has]
+            rows = self._file.read_row_groups(list(wanted), columns=stored, use_threads=len(wanted) > 4)
+        if voided is not None:
+            rows = rows.filter(pa.array(~np.isin(rows["seq"].to_numpy(), voided)))
+        return rows if rows.column_names == names else self._as(rows, names)
+
+    def _as(self, rows: pa.Table, names: Sequence[str]) -> pa.Table:
+        """Return columns in an order. Those that came later than this run was written hold nothing."""
+        schema = pa.schema([self.table.schema.field(name) for name in names])
+        columns = [rows[name] if name in self._has else pa.nulls(rows.num_rows, schema.field(name).type) for name in names]
+        return pa.table(columns, schema=schema)
 
     def close(self) -> None:
         self._file.close(force=True)

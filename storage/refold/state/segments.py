@@ -101,7 +101,7 @@ def _cuts(runs: Sequence[Run]) -> list[int]:
 
 def _sorted(table: Table, rows: pa.Table) -> pa.Table:
     """Sort the rows of runs that are sorted already, oldest first."""
-    if table.key == "seq":
+    if table.key == "seq" and not table.is_read:
         return rows
     if table.order[1:] != ("seq",) or not pa.types.is_integer(table.schema.field(table.key).type):
         return tables.in_order(table, rows)

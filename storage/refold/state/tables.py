@@ -29,6 +29,7 @@ class Table:
     order: tuple[str, ...]  # what its rows are sorted by; rows are looked up by the first
     group_rows: int = 8_192  # rows of one row group, the least that is read: fewer where rows are wide, more where they are narrow
     is_set: bool = False  # the same row may come again in a later run, and counts once
+    is_read: bool = False  # what was read out of events: reading an event again voids its rows in older segments
 
     @property
     def key(self) -> str:
@@ -45,10 +46,11 @@ def _table(
     *,
     optional: tuple[str, ...] = (),
     is_set: bool = False,
+    is_read: bool = False,
     group_rows: int = 8_192,
 ) -> Table:
     schema = pa.schema([pa.field(column, kind, nullable=column in optional) for column, kind in columns.items()])
-    return Table(name, schema, tuple(order.split()), group_rows, is_set)
+    return Table(name, schema, tuple(order.split()), group_rows, is_set, is_read)
 
 
 EVENTS = _table(
@@ -106,9 +108,14 @@ ASSERTIONS = _table(
         "event_id": _ID,  # this and what follows is the event's: a fact is told without looking up each of its events
         "speaker": _TEXT,
         "subjects": _IDS,
+        "call_id": _ID,  # of the model's answer that it was read from
+        "named_seq": _U64,  # the event that names the entity, where it is another, and the place there
+        "named_start": _U32,
+        "named_end": _U32,
     },
     "mention relation seq span_start fact_id",
-    optional=("valid_from", "valid_to", "valid_precision"),
+    optional=("valid_from", "valid_to", "valid_precision", "call_id", "named_seq", "named_start", "named_end"),
+    is_read=True,
     group_rows=2_048,
 )
 
@@ -131,6 +138,7 @@ EDGES = _table(
         "spans": _SPANS,
     },
     "a b seq act",
+    is_read=True,
     group_rows=2_048,
 )
 
@@ -151,7 +159,7 @@ ALIASES = _table(
 )
 SUBJECTS = _table("event_subjects", {"seq": _U64, "subject": _ID}, "seq subject")
 SEEN = _table("seen", {"tag": _ID, "seq": _U64}, "tag seq")
-REJECTIONS = _table("rejections", {"seq": _U64, "relation": _TEXT, "code": _U8}, "seq relation code")
+REJECTIONS = _table("rejections", {"seq": _U64, "relation": _TEXT, "code": _U8}, "seq relation code", is_read=True)
 POSTINGS = _table("postings", {"term": _U64, "seq": _U64, "x": _U16, "y": _U16}, "term seq", group_rows=32_768)
 
 TABLES: Mapping[str, Table] = {
