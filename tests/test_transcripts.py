@@ -120,6 +120,7 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
     "subject": [(nothing, "subject list"), (nothing, "subject show ada"), (nothing, "subject add 'Ada Brandt' ada"), (nothing, "subject")],
     "audit": [
         (nothing, "audit"),
+        (spoils.log_part, "audit --log"),
         (spoils.unfinished, "audit --transactions"),
         (spoils.drifted, "audit"),
         (spoils.root_missing, "audit --keys --state"),

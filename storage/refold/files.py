@@ -24,6 +24,7 @@ from refold.errors import Corrupt, Locked, NotAllowed, RefoldError, Usage, Verif
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
+QUIETLY = getattr(os, "O_NOATIME", 0)  # reading changes nothing, not even when a file was last read
 TEMPORARY = ".tmp-"  # the start of every name that is not yet, or no longer, the name of anything
 
 _poisoned: Path | None = None  # where an fsync failed
@@ -121,7 +122,11 @@ def read(path: Path | str, *, size: int | None = None) -> bytes:
 
 
 def _itself(path: str, flags: int) -> int:
-    descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe must not keep a reader waiting
+    flags |= os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a pipe must not keep a reader waiting
+    try:
+        descriptor = os.open(path, flags | QUIETLY)
+    except PermissionError:  # only who owns a file may leave it without a trace
+        descriptor = os.open(path, flags)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
         raise OSError(errno.EISDIR, os.strerror(errno.EISDIR))

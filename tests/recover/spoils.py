@@ -12,6 +12,7 @@ from refold.memory import Memory
 from refold.recover import findings
 from refold.recover.findings import Code
 from refold.store import Places, open_store
+from tests import verify
 from tests.conftest import now
 from tests.journal import KILLED, SAMPLE, left, on, stopped_after
 from tests.journal.test_drift import end_without_clearing
@@ -254,6 +255,31 @@ def log_damaged(places: Places) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
 
+def on_part(edit: verify.Edit) -> Callable[[Places], None]:
+    """Return what changes the rows of the log's first part: a person and what she said first."""
+    return lambda places: verify.change(places, 0, edit)
+
+
+def log_part(places: Places) -> None:
+    path = verify.part_path(places, 0)
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def log_missing(places: Places) -> None:
+    verify.part_path(places, 1).unlink()
+
+
+def log_signature(places: Places) -> None:
+    path = verify.commit_path(places, 1)
+    raw = path.read_bytes()
+    path.write_bytes(raw[:-130] + bytes(reversed(raw[-130:-2])) + raw[-2:])
+
+
+def log_other(places: Places) -> None:
+    path = places.store / "store.json"
+    path.write_bytes(path.read_bytes().replace(places.origin.encode(), b"0" * 32))
+
+
 def not_judged(places: Places) -> None:
     root_missing(places)
 
@@ -296,6 +322,18 @@ CASES: dict[Code, list[Callable[[Places], None]]] = {
     findings.UNSEALED_FILE: [unsealed_file],
     findings.ROOT_OUTLIVED: [root_outlived],
     findings.NEVER_LIVE: [never_live, never_sealed],
+    findings.LOG_PAYLOAD: [on_part(verify.with_value(1, "payload", lambda payload: payload[:-1] + b"x"))],
+    findings.LOG_HEADER: [on_part(verify.with_value(1, "header", verify.flipped(40)))],
+    findings.LOG_LINK: [on_part(verify.with_value(0, "hash", verify.flipped(0)))],
+    findings.LOG_GAP: [on_part(verify.ordered(1))],
+    findings.LOG_DUPLICATE: [on_part(verify.ordered(0, 0, 1))],
+    findings.LOG_ORDER: [on_part(verify.ordered(1, 0))],
+    findings.LOG_PART: [log_part],
+    findings.LOG_MISSING: [log_missing],
+    findings.LOG_COMMIT: [log_damaged],
+    findings.LOG_SIGNATURE: [log_signature],
+    findings.LOG_OTHER: [log_other],
+    findings.LOG_NOT_JUDGED: [vault_missing],
     findings.CURRENT_DAMAGED: [current_damaged],
     findings.MANIFEST_DAMAGED: [manifest_damaged, manifest_missing],
     findings.RUN_DAMAGED: [run_missing, run_cut],

@@ -27,7 +27,8 @@ from tests.recover.spoils import CASES, ahead, current_damaged, open_to_others, 
 
 README = Path(findings.__file__).with_name("README.md")
 
-ELSEWHERE = {findings.RUNNING, findings.UNREADABLE}  # a process at work, a disk that refuses: tests of their own
+# A process at work, a disk that refuses, a witness, settings that demand more: tests of their own.
+ELSEWHERE = {findings.RUNNING, findings.UNREADABLE, findings.LOG_CUT, findings.LOG_FORK, findings.LOG_POLICY}
 
 
 def test_every_code_has_a_case():
@@ -69,14 +70,15 @@ def test_the_command_says_it_and_its_exit_code_says_how_bad_it_is(code: Code, sp
 
 def test_a_healthy_store_passes(run):
     said = run("audit")
-    assert (said.code, said.codes, said.data["areas"]) == (0, [], ["transactions", "keys", "state"])
-    assert said.data["text"] == "looked at transactions, keys, state: nothing found"
+    assert (said.code, said.codes, said.data["areas"]) == (0, [], ["transactions", "keys", "log", "state"])
+    assert said.data["text"].startswith("looked at transactions, keys, log, state: nothing found\nlog       WAL_INTACT, ")
 
 
 @pytest.mark.parametrize("area", list(Area))
 def test_an_area_can_be_looked_at_by_itself(area: Area, places: Places, run):
     unfinished(places)
     open_to_others(places)
+    spoils.log_part(places)
     current_damaged(places)
     said = run("audit", f"--{area}")
     assert said.data["areas"] == [area]
@@ -188,7 +190,7 @@ def test_a_remediation_is_a_command_that_exists():
         if words[:2] == ["refold", "help"]:
             assert words[2] in TOPICS, code
         if words[0] == "refold" and words[1] in ("audit", "recover") and words[2:]:
-            assert words[2] in ("--keys", "--transaction-id"), code
+            assert words[2] in ("--keys", "--transaction-id", "--log"), code
 
 
 def test_a_path_in_a_remediation_is_one_word_of_a_shell():

@@ -58,8 +58,8 @@ says which entries are lost, and the log says so itself from then on, in a signe
     "damage": (
         "what to do when bytes are not what was signed or sealed",
         """
-The message names the file; `refold audit` looks at transactions, keys and state. The log is checked where it is read:
-`refold fold --full` reads all of it. Nothing is repaired or removed by looking: stop writing to this store, and keep a copy.
+The message names the file; `refold audit` looks at transactions, keys, log and state, and `refold audit --log --deep` at every entry.
+It says what is damaged, and whether a machine may go on. Nothing is repaired or removed by looking: keep a copy before anything else.
 
 The log has lost entries that the state was folded from: put its newest commits and parts back from a backup. Until then nothing
 is added, so that no number is given twice. `refold fold --full` takes the shorter log for the whole one.

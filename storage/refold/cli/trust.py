@@ -1,26 +1,21 @@
-"""audit, recover, reset: the commands that look at a store, carry an interrupted change to its end, and take a store away."""
+"""recover, reset: the commands that carry an interrupted change to its end, and take a store away."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from refold import disclaimers
 from refold.cli.command import FORMAT_VERSION, Command
-from refold.cli.envelope import Finding, Outcome, finding_lines
+from refold.cli.envelope import Outcome
 from refold.cli.visible import plural, table, visible
-from refold.errors import Blocked, StoreMissing, Usage, VerificationIncomplete
+from refold.errors import StoreMissing, Usage
 
 if TYPE_CHECKING:
     from refold import journal
     from refold.recover import reset
-    from refold.recover.audit import Audit
-    from refold.recover.findings import Finding as Found
     from refold.store import Places
-
-AREAS = ("transactions", "keys", "state")
 
 
 def need_operator(given: Namespace) -> None:
@@ -41,51 +36,6 @@ def places_of(given: Namespace) -> Places:
     if files.look(where.store / "store.json") is None:
         raise StoreMissing("there is no store here", path=where.store, hint="refold init")
     return where
-
-
-def _configure_audit(command: ArgumentParser) -> None:
-    for area, what in zip(AREAS, ("interrupted changes", "vault and root", "the folded state"), strict=True):
-        command.add_argument(f"--{area}", action="store_true", help=f"look at {what}; without such a flag, at everything")
-    command.add_argument("--deep", action="store_true", help="also read whole what is otherwise only listed")
-
-
-def _audit(given: Namespace) -> Outcome:
-    from refold.recover.audit import Area, audit
-
-    done = audit(places_of(given), [Area(area) for area in AREAS if getattr(given, area)], deep=given.deep)
-    return _audited(done)
-
-
-def _audited(done: Audit) -> Outcome:
-    from refold.recover.audit import AUDIT_SCHEMA_VERSION
-    from refold.recover.findings import Severity
-
-    found = [_finding(each) for each in done.findings]
-    counts = {severity.value: done.count(severity) for severity in Severity}
-    lines = [f"looked at {', '.join(done.areas)}: " + _counted(counts)]
-    data = {
-        "audit_schema_version": AUDIT_SCHEMA_VERSION,
-        "areas": [area.value for area in done.areas],
-        "counts": counts,
-        "text": "\n".join([*lines, *(line for each in found for line in finding_lines(each))]),
-    }
-    said = Outcome(data, lines, found, (disclaimers.AUDIT,), FORMAT_VERSION)
-    for severity, ends in ((Severity.BLOCKER, Blocked), (Severity.INCOMPLETE, VerificationIncomplete)):
-        if counts[severity]:
-            return replace(said, exit_code=ends.exit_code, exit_class=ends.exit_class)
-    return said
-
-
-def _counted(counts: dict[str, int]) -> str:
-    said = [plural(count, severity, severity if severity == "incomplete" else None) for severity, count in counts.items() if count]
-    return ", ".join(said) or "nothing found"
-
-
-def _finding(each: Found) -> Finding:
-    path = None if each.path is None else str(each.path)
-    which = {"transaction_id": each.transaction_id} if each.transaction_id else {}
-    details = which | dict(each.details)
-    return Finding(each.code.code, each.code.severity.value, each.code.title, path, None, each.remediation, details)
 
 
 def _configure_recover(command: ArgumentParser) -> None:
@@ -232,7 +182,6 @@ def _surveyed(places: Places, found: reset.Survey, *, done: bool) -> Outcome:
 
 
 RUNS = {
-    "audit": Command(_configure_audit, _audit),
     "recover": Command(_configure_recover, _recover),
     "reset": Command(_configure_reset, _reset),
 }

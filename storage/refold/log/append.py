@@ -24,7 +24,7 @@ from refold.errors import Blocked, Locked, RefoldError, Usage
 from refold.keys import crypto
 from refold.keys.keyring import Keyring
 from refold.log import commit as commits
-from refold.log import entry, parts
+from refold.log import entry, parts, stored
 from refold.log.commit import Commit, Replacement
 from refold.log.entry import AES_GCM, CLEAR, VERSION, Header
 from refold.log.head import Head, follow
@@ -64,6 +64,9 @@ class Proposal:
 
 
 Cell = tuple[bytes, bytes]  # header, payload
+# What a recovery adds to a damaged log, and nothing else may.
+HEALING = (EntryKind.GAP, EntryKind.RESTORED)
+
 Propose = Callable[[Head, Keyring], Proposal | None]
 
 
@@ -138,12 +141,15 @@ def refuse_fence(head: Head, keyring: Keyring) -> None:
 def run(log: Log, propose: Propose, *, now: Clock, random: Random, txn: str | None = None) -> Appended | None:
     """Commit what is proposed on the newest head; None if nothing is to be committed any more.
 
-    `txn` is the transaction id by which the caller looks for the commit after an interruption; else it is drawn.
+    `txn` is the transaction id by which the caller looks for the commit after an interruption; else it is drawn. Raises Blocked
+    where the log was found damaged, unless the proposal is a recovery's.
     """
     snapshot = log.refresh()
     proposal = propose(*snapshot)
     if proposal is None:
         return None
+    if not any(kind in HEALING for _, kind in proposal.control):
+        stored.require_intact(log.vault.path, log.place.folder.parent)
     log.probe()
     with _turn(log):
         for attempt in range(ATTEMPTS_MAX):

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from refold.errors import NotAllowed, VerificationIncomplete
-from refold.recover import findings, keys, state, transactions
+from refold.errors import Corrupt, KeyMissing, NotAllowed, Usage, VerificationIncomplete
+from refold.recover import findings, heads, keys, logs, state, transactions
 from refold.recover.findings import Finding, Severity
+from refold.recover.verdict import Checkpoint, Policy, SeenHead, Verdict
+from refold.recover.verify import LENIENT, Progress, verify
+from refold.settings import Settings
 from refold.store import Places
 
 AUDIT_SCHEMA_VERSION = 1
@@ -20,6 +23,7 @@ class Area(StrEnum):
 
     TRANSACTIONS = "transactions"
     KEYS = "keys"
+    LOG = "log"
     STATE = "state"
 
 
@@ -29,21 +33,80 @@ class Audit:
 
     areas: tuple[Area, ...]
     findings: tuple[Finding, ...]
+    verdict: Verdict | None = None  # on the log, where it could be judged
 
     def count(self, severity: Severity) -> int:
         """Return how many findings have a severity."""
         return sum(finding.code.severity is severity for finding in self.findings)
 
 
-def audit(places: Places, areas: Collection[Area] = (), *, deep: bool = False) -> Audit:
-    """Look at some areas, or at all. `deep` also reads what is only listed otherwise. What cannot be read is a finding."""
+Known = tuple[Sequence[SeenHead], Sequence[Checkpoint]]
+
+
+@dataclass(frozen=True, slots=True)
+class LogOptions:
+    """How the log is verified, and what it is held against."""
+
+    known: Callable[[], Known] = lambda: ((), ())  # asked only where there is a key to judge by
+    from_checkpoint: str | None = None  # the size of one, or its file
+    policy: Policy = LENIENT
+    workers: int = 1
+    progress: Progress = lambda done, total: None
+
+
+def audit(places: Places, areas: Collection[Area] = (), *, deep: bool = False, log: LogOptions | None = None) -> Audit:
+    """Look at some areas, or at all. `deep` also reads what is only listed otherwise. What cannot be read is a finding.
+
+    Raises Usage where no checkpoint is the one to begin from.
+    """
+    options = log or LogOptions()
     wanted = tuple(area for area in Area if area in areas or not areas)
+    verdicts: list[Verdict] = []
     looks: dict[Area, Callable[[], Iterator[Finding]]] = {
         Area.TRANSACTIONS: lambda: transactions.look(places),
         Area.KEYS: lambda: keys.look(places),
+        Area.LOG: lambda: _log(places, deep, options, verdicts),
         Area.STATE: lambda: state.look(places, deep=deep),
     }
-    return Audit(wanted, tuple(finding for area in wanted for finding in _readable(looks[area])))
+    found = tuple(finding for area in wanted for finding in _readable(looks[area]))
+    return Audit(wanted, found, verdicts[0] if verdicts else None)
+
+
+def _log(places: Places, deep: bool, options: LogOptions, verdicts: list[Verdict]) -> Iterator[Finding]:
+    """Verify the log, if there is a key; yield what is wrong with it, and leave the verdict."""
+
+    def check() -> Verdict:
+        seen, checkpoints = options.known()
+        return verify(
+            places,
+            deep=deep,
+            from_checkpoint=None if options.from_checkpoint is None else chosen(checkpoints, options.from_checkpoint),
+            policy=options.policy,
+            seen=seen,
+            checkpoints=checkpoints,
+            workers=options.workers,
+            progress=options.progress,
+        )
+
+    verdict, found = logs.look(places, check)
+    verdicts += [] if verdict is None else [verdict]
+    yield from found
+
+
+def chosen(checkpoints: Sequence[Checkpoint], given: str) -> Checkpoint:
+    """Return the checkpoint of a size, or in a file. Raises Usage."""
+    for each in checkpoints:
+        if given in (str(each.size), each.path) or given.endswith(f"/{each.path.rpartition('/')[2]}"):
+            return each
+    raise Usage("no validly signed checkpoint has that size, or lies in that file", hint="refold checkpoint")
+
+
+def known(places: Places, settings: Settings) -> Known:
+    """Return the heads that were witnessed, and those that were signed. Raises VerificationIncomplete."""
+    try:
+        return heads.seen(places, settings), heads.checkpoints(places)
+    except (Corrupt, KeyMissing) as error:
+        raise VerificationIncomplete(error.message, path=error.path, hint=error.hint) from None
 
 
 def _readable(look: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:

@@ -82,6 +82,23 @@ UNSEALED_FILE = Code("RF-KEYS-015", W, "a file lies in an epoch of the keyring t
 ROOT_OUTLIVED = Code("RF-KEYS-016", W, "the root of an epoch that is over is still there", KEYS)
 NEVER_LIVE = Code("RF-KEYS-017", N, "an epoch of the keyring was prepared and never sealed", KEYS)
 
+HEAL = "refold recover --log"
+LOG_PAYLOAD = Code("RF-LOG-001", B, "payloads of the log are not what was committed to, or are gone without an erasure", HEAL)
+LOG_HEADER = Code("RF-LOG-002", B, "headers of the log are not what was committed to, or cannot be", HEAL)
+LOG_LINK = Code("RF-LOG-003", B, "entries of the log do not follow the ones before them", HEAL)
+LOG_GAP = Code("RF-LOG-004", B, "entries of the log are left out", HEAL)
+LOG_DUPLICATE = Code("RF-LOG-005", B, "entries of the log stand there twice", HEAL)
+LOG_ORDER = Code("RF-LOG-006", B, "entries of the log were exchanged, or its commits are not in the order of time", HEAL)
+LOG_PART = Code("RF-LOG-007", B, "a part of the log is not what was signed, and it does not tell which entry is to blame", HEAL)
+LOG_MISSING = Code("RF-LOG-008", B, "a file of the log is missing", HEAL)
+LOG_COMMIT = Code("RF-LOG-009", B, "a commit of the log is damaged, or does not belong where it stands", HEAL)
+LOG_SIGNATURE = Code("RF-LOG-010", B, "a commit of the log is not signed by its key", HEAL)
+LOG_CUT = Code("RF-LOG-011", B, "the log was longer when it was witnessed: its end was cut off", HEAL)
+LOG_FORK = Code("RF-LOG-012", B, "the log is another history than the one that was witnessed or signed", HEAL)
+LOG_OTHER = Code("RF-LOG-013", B, "store.json names another log than the vault's", DAMAGE)
+LOG_POLICY = Code("RF-LOG-014", B, "the log is whole, but the settings demand more before a machine goes on", "refold help settings")
+LOG_NOT_JUDGED = Code("RF-LOG-015", I, "the log is not judged, because its pinned key cannot be had", "refold audit --keys")
+
 CURRENT_DAMAGED = Code("RF-STATE-001", B, "CURRENT is damaged: the next fold starts anew", "refold fold")
 MANIFEST_DAMAGED = Code("RF-STATE-002", B, "the manifest of the state is missing or damaged: the next fold starts anew", "refold fold")
 RUN_DAMAGED = Code("RF-STATE-003", B, "a run of the state is missing, or not what was written", "refold fold --full")

@@ -2,7 +2,8 @@
 
 D is what is damaged, and what lies between the end of the log and the newest head that was ever seen of it. A checkpoint is usable where it
 lies on this history: its root is what the entries give, or, where those below it are lost, the hash of the entry before it is what the
-signed commits say. Its signature, its epoch and its state are judged before it is handed in.
+signed commits say. Its
+signature is judged before it is handed in, and whether the stored state is the one that it attests by whoever replays on it.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _found(evidence: Evidence) -> _Found:
         *forked(roots, evidence.seen, evidence.checkpoints),
     ]
     ordered = tuple(sorted(_merged(damage), key=lambda each: (each.first, each.end, each.path)))
-    usable = [each for each in evidence.checkpoints if lies_on(each, history, roots)]
+    usable = [each for each in evidence.checkpoints if is_live(each, history) and lies_on(each, history, roots)]
     whole = roots.get(history.size) if size == history.size else None
     return _Found(size, whole, ordered, max(usable, key=lambda each: each.size, default=None))
 
@@ -175,6 +176,11 @@ def forked(roots: dict[int, bytes], seen: Sequence[SeenHead], checkpoints: Seque
             yield Damage(min(agreed, size), size, DamageKind.FORK, path)
 
 
+def is_live(checkpoint: Checkpoint, history: History) -> bool:
+    """Whether the state of a checkpoint is sealed under the epoch of the newest commit: every older one is dark."""
+    return checkpoint.epoch == history.epoch
+
+
 def lies_on(checkpoint: Checkpoint, history: History, roots: dict[int, bytes]) -> bool:
     """Whether a checkpoint is one of this history."""
     size = checkpoint.size
@@ -217,7 +223,7 @@ def _kind(evidence: Evidence, found: _Found) -> tuple[Kind, int | None, int | No
         return Kind.UNRECOVERABLE, None, None
     if usable is not None and all(each.is_below(usable.size) for each in found.damage):
         return Kind.RECOVERABLE, usable.size, found.size
-    below = [each for each in evidence.checkpoints if each.size <= bad and _is_usable(evidence, found, each)]
+    below = [each for each in evidence.checkpoints if each.size <= bad and _is_usable(evidence, each)]
     if below:
         return Kind.BOUNDARY, max(each.size for each in below), bad
     if bad == 0:
@@ -225,8 +231,8 @@ def _kind(evidence: Evidence, found: _Found) -> tuple[Kind, int | None, int | No
     return Kind.BOUNDARY, 0, bad
 
 
-def _is_usable(evidence: Evidence, found: _Found, checkpoint: Checkpoint) -> bool:
-    return lies_on(checkpoint, evidence.history, roots_at(evidence.parts, {checkpoint.size}))
+def _is_usable(evidence: Evidence, checkpoint: Checkpoint) -> bool:
+    return is_live(checkpoint, evidence.history) and lies_on(checkpoint, evidence.history, roots_at(evidence.parts, {checkpoint.size}))
 
 
 def _directive(evidence: Evidence, found: _Found, kind: Kind) -> tuple[Directive, str]:

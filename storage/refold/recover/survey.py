@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from refold import canonical, files
-from refold.errors import Corrupt, RefoldError, UnsupportedVersion, Usage, VerificationIncomplete
-from refold.files import Kind
+from refold.errors import Corrupt, NotAllowed, UnsupportedVersion, Usage, VerificationIncomplete
 from refold.keys import crypto
 from refold.log import commit as commits
 from refold.log.commit import Commit
@@ -43,15 +42,12 @@ def survey(place: Place) -> list[Slot]:
 
 
 def read_file(path: Path) -> bytes | None:
-    """Return what a file holds; None where no file stands under its name. Raises VerificationIncomplete."""
+    """Return what a file holds; None where no file itself stands under its name. Raises VerificationIncomplete."""
     try:
-        seen = files.look(path, follow=True)
-        return files.read(path) if seen is not None and seen.kind is Kind.FILE else None
-    except (FileNotFoundError, Usage):
+        return files.read(path)
+    except (FileNotFoundError, Corrupt, Usage):
         return None
-    except VerificationIncomplete:
-        raise
-    except RefoldError as error:
+    except NotAllowed as error:
         raise VerificationIncomplete(error.message, path=path, hint="refold audit --log") from None
 
 
@@ -67,9 +63,9 @@ def _slots(place: Place) -> Iterator[Slot]:
 def _names(folder: Path) -> list[str]:
     try:
         return files.names(folder)
-    except (FileNotFoundError, Usage):
+    except (FileNotFoundError, Corrupt, Usage):
         return []
-    except RefoldError as error:
+    except NotAllowed as error:
         raise VerificationIncomplete(error.message, path=folder, hint="refold audit --log") from None
 
 

@@ -45,7 +45,7 @@ def verify(
 ) -> Verdict:
     """Verify the log of a store. `deep` recomputes every entry, and so does any mismatch that is met without it.
 
-    `seen` are heads that a witness remembers; `checkpoints` those whose signature, epoch and stored state hold. `from_checkpoint` leaves
+    `seen` are heads that a witness remembers; `checkpoints` those whose signatures hold. `from_checkpoint` leaves
     out the entries below it. With several `workers`, the program that calls must be importable as a module. Raises VerificationIncomplete
     where something could not be read.
     """
@@ -75,7 +75,7 @@ def verify(
 def place_of(places: Places) -> Place:
     """Return where the log lies and whose it is, by what the vault has pinned. Raises VerificationIncomplete."""
     try:
-        vault = vaults.open_vault(places.vault, places.root, random=lambda size: bytes(size))
+        vault = vaults.open_vault(places.vault, places.root, random=bytes)
     except (KeyMissing, Corrupt, UnsupportedVersion) as error:
         message = f"the log is not judged: {error.message}"
         raise VerificationIncomplete(message, path=error.path, hint="refold audit --keys") from None

@@ -1,0 +1,151 @@
+"""audit: the command that looks at a store, says what was found, and writes nothing."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING
+
+from refold import disclaimers
+from refold.cli.command import FORMAT_VERSION, Command
+from refold.cli.envelope import Finding, Outcome, finding_lines
+from refold.cli.progress import Show, progress
+from refold.cli.trust import places_of
+from refold.cli.visible import plural, table, visible
+from refold.errors import Blocked, VerificationIncomplete
+
+if TYPE_CHECKING:
+    from refold.recover.audit import Audit, LogOptions
+    from refold.recover.findings import Finding as Found
+    from refold.recover.verdict import Damage, Verdict
+    from refold.store import Places
+
+AREAS = {
+    "transactions": "interrupted changes",
+    "keys": "vault and root",
+    "log": "every file of the log against what was signed",
+    "state": "the folded state",
+}
+DAMAGES_SHOWN_MAX = 20
+
+
+def _configure(command: ArgumentParser) -> None:
+    for area, what in AREAS.items():
+        command.add_argument(f"--{area}", action="store_true", help=f"look at {what}; without such a flag, at everything")
+    command.add_argument("--deep", action="store_true", help="also recompute every entry of the log, and read every run of the state whole")
+    command.add_argument(
+        "--from", dest="from_checkpoint", metavar="CHECKPOINT", help="leave out the log below a checkpoint: its size, or its file"
+    )
+
+
+def _run(given: Namespace) -> Outcome:
+    from refold.recover.audit import Area, audit
+
+    places = places_of(given)
+    areas = [Area(area) for area in AREAS if getattr(given, area)]
+    with progress() as show:
+        done = audit(places, areas, deep=given.deep, log=_options(places, given, show))
+    return _said(done)
+
+
+def _options(places: Places, given: Namespace, show: Show) -> LogOptions:
+    """Return what the log is held against: the settings' policy, what was signed and what was witnessed."""
+    from refold import settings
+    from refold.recover.audit import LogOptions, known
+    from refold.recover.verdict import Policy
+
+    loaded = settings.load()
+    return LogOptions(
+        known=lambda: known(places, loaded),
+        from_checkpoint=given.from_checkpoint,
+        policy=Policy(**asdict(loaded.verify)),
+        workers=os.cpu_count() or 1,
+        progress=lambda done, total: show(f"verifying the log: {done:,} of {total:,} entries"),
+    )
+
+
+def _said(done: Audit) -> Outcome:
+    from refold.recover.audit import AUDIT_SCHEMA_VERSION
+    from refold.recover.findings import Severity
+
+    found = [_finding(each) for each in done.findings]
+    counts = {severity.value: done.count(severity) for severity in Severity}
+    lines = [f"looked at {', '.join(done.areas)}: " + _counted(counts), *(_verdict_lines(done.verdict) if done.verdict else ())]
+    data = {
+        "audit_schema_version": AUDIT_SCHEMA_VERSION,
+        "areas": [area.value for area in done.areas],
+        "counts": counts,
+        **({"verdict": verdict_data(done.verdict)} if done.verdict else {}),
+        "text": "\n".join([*lines, *(line for each in found for line in finding_lines(each))]),
+    }
+    said = Outcome(data, lines, found, (disclaimers.AUDIT,), FORMAT_VERSION)
+    for severity, ends in ((Severity.BLOCKER, Blocked), (Severity.INCOMPLETE, VerificationIncomplete)):
+        if counts[severity]:
+            return replace(said, exit_code=ends.exit_code, exit_class=ends.exit_class)
+    return said
+
+
+def verdict_data(verdict: Verdict) -> dict[str, object]:
+    """Return a verdict as programs are told it."""
+    return {
+        "kind": verdict.kind.value,
+        "size": verdict.size,
+        "root": verdict.root and verdict.root.hex(),
+        "tier": 2 if verdict.is_deep else 1,
+        "verified_from": verdict.verified_from,
+        "replay_from": verdict.replay_from,
+        "replay_until": verdict.replay_until,
+        "first_bad": verdict.first_bad,
+        "last_good": verdict.last_good,
+        "damages": [
+            {"first": each.first, "end": each.end, "kind": each.kind.value, "path": each.path, "commit": each.version}
+            for each in verdict.damage
+        ],
+        "completeness": verdict.completeness.value,
+        "directive": verdict.directive.value,
+        "reason": verdict.reason,
+        "policy": asdict(verdict.policy),
+        "digest": verdict.digest.hex(),
+        "next": verdict.next,
+    }
+
+
+def _verdict_lines(verdict: Verdict) -> Iterator[str]:
+    """Yield what an operator reads: the verdict, how much it rests on, where the damage is, and what to do."""
+    what = "every entry recomputed" if verdict.is_deep else "every file compared with what was signed"
+    below = f", none below {verdict.verified_from:,} looked at" if verdict.verified_from else ""
+    yield f"log       {verdict.kind}, {plural(verdict.size, 'entry', 'entries')}, {what}{below}"
+    yield f"          {verdict.directive}: {verdict.reason}"
+    yield f"          its end is {verdict.completeness}"
+    if verdict.first_bad is None:
+        return
+    shown = [_row(each) for each in verdict.damage[:DAMAGES_SHOWN_MAX]]
+    yield from table(shown, head=("entries", "what is damaged", "commit", "file"), indent="          ")
+    if len(verdict.damage) > len(shown):
+        yield f"          and {len(verdict.damage) - len(shown)} more"
+    if verdict.replay_from is not None:
+        yield f"          what can be replayed: entries {verdict.replay_from:,} up to {verdict.replay_until:,}"
+    yield f"          next: {verdict.next}"
+
+
+def _row(each: Damage) -> tuple[str, str, str, str]:
+    last = f"from {each.first:,}" if each.first == each.end else f"{each.first:,}"
+    entries = last if each.end - each.first < 2 else f"{each.first:,} to {each.end - 1:,}"
+    return entries, each.kind.value, "-" if each.version is None else str(each.version), visible(each.path)
+
+
+def _counted(counts: dict[str, int]) -> str:
+    said = [plural(count, severity, severity if severity == "incomplete" else None) for severity, count in counts.items() if count]
+    return ", ".join(said) or "nothing found"
+
+
+def _finding(each: Found) -> Finding:
+    path = None if each.path is None else str(each.path)
+    which = {"transaction_id": each.transaction_id} if each.transaction_id else {}
+    details = which | dict(each.details)
+    return Finding(each.code.code, each.code.severity.value, each.code.title, path, None, each.remediation, details)
+
+
+RUNS = {"audit": Command(_configure, _run)}

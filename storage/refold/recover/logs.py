@@ -1,0 +1,68 @@
+"""Auditing the log: the verdict, and each range that is damaged as a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from refold import canonical, files
+from refold.errors import Corrupt, KeyMissing, UnsupportedVersion
+from refold.keys import vault as vaults
+from refold.recover import findings
+from refold.recover.findings import Code, Finding
+from refold.recover.verdict import Damage, DamageKind, Directive, Kind, Verdict
+from refold.store import Places
+
+CODES: dict[DamageKind, Code] = {
+    DamageKind.PAYLOAD: findings.LOG_PAYLOAD,
+    DamageKind.HEADER: findings.LOG_HEADER,
+    DamageKind.LINK: findings.LOG_LINK,
+    DamageKind.GAP: findings.LOG_GAP,
+    DamageKind.DUPLICATE: findings.LOG_DUPLICATE,
+    DamageKind.ORDER: findings.LOG_ORDER,
+    DamageKind.PART: findings.LOG_PART,
+    DamageKind.MISSING: findings.LOG_MISSING,
+    DamageKind.COMMIT: findings.LOG_COMMIT,
+    DamageKind.SIGNATURE: findings.LOG_SIGNATURE,
+    DamageKind.CUT: findings.LOG_CUT,
+    DamageKind.FORK: findings.LOG_FORK,
+}
+
+
+def look(places: Places, check: Callable[[], Verdict]) -> tuple[Verdict | None, list[Finding]]:
+    """Return the verdict on the log, and what is wrong with it. Raises VerificationIncomplete, NotAllowed."""
+    if not _has_key(places):
+        return None, [Finding(findings.LOG_NOT_JUDGED, places.store / "log")]
+    verdict = check()
+    return verdict, [*_store(places), *(_finding(places, each) for each in verdict.damage), *_policy(places, verdict)]
+
+
+def _has_key(places: Places) -> bool:
+    """Whether there is a pinned key by which signatures can be judged; what is wrong with it is the audit of the keys'."""
+    try:
+        vaults.open_vault(places.vault, places.root, random=bytes)
+    except (KeyMissing, Corrupt, UnsupportedVersion):
+        return False
+    return True
+
+
+def _store(places: Places) -> Iterator[Finding]:
+    """Find that store.json names another log than the pinned key is for."""
+    pinned = vaults.open_vault(places.vault, places.root, random=bytes)
+    path = places.store / "store.json"
+    named = canonical.decode(files.read(path)).get("origin")
+    if named != pinned.origin:
+        yield Finding(findings.LOG_OTHER, path)
+
+
+def _finding(places: Places, damage: Damage) -> Finding:
+    details: dict[str, int | str] = {"first": damage.first, "end": damage.end}
+    if damage.version is not None:
+        details["commit"] = damage.version
+    return Finding(CODES[damage.kind], places.store / Path(damage.path), details=details)
+
+
+def _policy(places: Places, verdict: Verdict) -> Iterator[Finding]:
+    """Find that a log is whole, and the policy is not content with that."""
+    if verdict.kind is Kind.INTACT and verdict.directive is Directive.HALT:
+        yield Finding(findings.LOG_POLICY, places.store / "log", details={"found": verdict.reason})

@@ -1,0 +1,35 @@
+"""Remember a verdict: what checkpoint, recovery and the nightly run leave behind for those who append. An audit leaves nothing."""
+
+from __future__ import annotations
+
+from refold import files
+from refold.errors import Blocked
+from refold.log import stored
+from refold.log.stored import Stored
+from refold.recover.verdict import Kind, Verdict
+from refold.store import Places
+
+
+def remember_verdict(places: Places, verdict: Verdict) -> bool:
+    """Keep a verdict in the vault; whether it was kept. One that looked at less than what found the damage does not clear it."""
+    try:
+        before = stored.read(places.vault)
+    except Blocked:
+        before = None  # damaged: whatever it was, this one is newer
+    if verdict.kind is Kind.INTACT and before is not None and not before.is_intact and not _clears(verdict, before, places):
+        return False
+    path = places.vault / stored.PATH
+    files.make_folder(path.parent)
+    files.replace(path, to_store(verdict).raw)
+    return True
+
+
+def _clears(verdict: Verdict, before: Stored, places: Places) -> bool:
+    """Whether a verdict that finds nothing may take the place of one that did."""
+    return verdict.is_whole and (verdict.is_deep or stored.is_mended(before, places.store))
+
+
+def to_store(verdict: Verdict) -> Stored:
+    """Return what is kept of a verdict: no more than an append has to know."""
+    damaged = sorted({(each.path, each.sha256) for each in verdict.damage}, key=lambda each: (each[0], each[1] or ""))
+    return Stored(verdict.kind.value, verdict.kind is Kind.INTACT, verdict.is_deep, verdict.size, verdict.digest.hex(), tuple(damaged))
