@@ -34,6 +34,7 @@ LAYERS = {
     "refold.log": 4,
     "refold.store": 5,
     "refold.state": 6,
+    "refold.calls": 6,
     "refold.ingest": 6,
     "refold.recipes": 6,
     "refold.imports": 7,
@@ -53,7 +54,9 @@ LAYERS = {
 OWNERS = {
     "cryptography": {"refold.keys.crypto"},
     "duckdb": {"refold.state.views"},
-    "litellm": set(),
+    "litellm": {"refold.calls.provider"},
+    "openai": {"refold.calls.provider"},
+    "httpx": {"refold.calls.wire", "refold.calls.provider"},
     "fcntl": {"refold.files"},
     "prefect": {"flows"},
     "pyarrow.parquet.encryption": {"refold.state.runs"},

@@ -26,7 +26,9 @@ FORMAT = "refold.store/1"
 DEMO = "refold-demo"  # a file that marks the folder of a demo, which holds all three places
 UNFINISHED = ".init"
 AUTHORITY = "store.json"  # until it is there, there is no store
+CALLS = "refold.calls/1"
 FOLDERS = ("log/commits", "log/parts", "state")
+CALL_FOLDERS = ("calls/commits", "calls/parts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,21 +42,44 @@ class Places:
 
 
 class Store:
-    """An open store: places, keys and log."""
+    """An open store: places, keys, log, and the recordings of model calls, which are a log too."""
 
     def __init__(self, places: Places, vault: Vault, *, random: Random) -> None:
         self.places = places
         self.vault = vault
         self.origin = vault.origin
         self.log = Log(_place(places, vault), vault, random=random)
+        self._calls: Log | None = None
+        self._random = random
 
     @property
     def keyring(self) -> Keyring:
         return self.log.keyring
 
+    @property
+    def calls(self) -> Log | None:
+        """Return the log of the recordings; None as long as no model was asked."""
+        place = _calls_place(self.places, self.vault)
+        if self._calls is None and files.look(place.commit(0)) is not None:
+            self._calls = Log(place, self.vault, random=self._random)
+        return self._calls
+
+    def begin_calls(self, *, now: Clock) -> Log:
+        """Return the log of the recordings, made under the live epoch where there is none yet. Raises WriteFailed."""
+        if self.calls is None:
+            for folder in CALL_FOLDERS:
+                files.make_folder(self.places.store / folder)
+            place = _calls_place(self.places, self.vault)
+            _begin_log(place, self.vault, epoch=self.log.refresh()[0].epoch, now=now, random=self._random)
+        calls = self.calls
+        assert calls is not None
+        return calls
+
     def close(self) -> None:
         """Drop all keys and everything that was kept. Whatever needs a key from now on raises Usage."""
         self.log.close()
+        if self._calls is not None:
+            self._calls.close()
 
     def __enter__(self) -> Store:
         return self
@@ -111,7 +136,9 @@ def create(where: Places, *, now: Clock, random: Random = os.urandom) -> Store:
             files.make_folder(where.store / folder)
         vault = vaults.create(where.vault, where.root, origin=where.origin, random=random)
         files.link_new(where.store / ".gitignore", b"*\n")
-        _begin_log(_place(where, vault), vault, now=now, random=random)
+        place = _place(where, vault)
+        if not _begin_log(place, vault, now=now, random=random) and newest(place).version:
+            raise Usage("there is a log without a store.json", path=place.folder, hint="refold help damage")
         files.link_new(where.store / AUTHORITY, canonical.encode({"format": FORMAT, "origin": vault.origin}))
         files.remove(where.store / UNFINISHED)
     return open_store(where, random=random)
@@ -146,6 +173,10 @@ def _place(where: Places, vault: Vault) -> Place:
     return Place(where.store / "log", vault.origin, vault.public_key)
 
 
+def _calls_place(where: Places, vault: Vault) -> Place:
+    return Place(where.store / "calls", vault.origin, vault.public_key, CALLS)
+
+
 def _origin(store: Path) -> str | None:
     path = store / AUTHORITY
     try:
@@ -170,8 +201,8 @@ def _unfinished(store: Path) -> str | None:
         return None
 
 
-def _begin_log(place: Place, vault: Vault, *, now: Clock, random: Random) -> None:
-    """Link the commit of the empty log, unless an interrupted attempt did."""
-    first = commits.first_commit(place.origin, writer=random(8).hex(), txn=random(16).hex(), time=now())
-    if not files.link_new(place.commit(0), commits.encode(first, vault.signer())) and newest(place).version:
-        raise Usage("there is a log without a store.json", path=place.folder, hint="refold help damage")
+def _begin_log(place: Place, vault: Vault, *, epoch: int = 1, now: Clock, random: Random) -> bool:
+    """Link the commit of the empty log and return True, unless an interrupted attempt, or somebody else, did."""
+    writer, txn = random(8).hex(), random(16).hex()
+    first = commits.first_commit(place.origin, writer=writer, txn=txn, time=now(), format=place.format, epoch=epoch)
+    return files.link_new(place.commit(0), commits.encode(first, vault.signer()))

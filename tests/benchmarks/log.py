@@ -121,7 +121,7 @@ def cells_of(store: Store, rows: Rows) -> Iterator[tuple[bytes, bytes, bytes, by
 def open_all(store: Store, held: list[Rows]) -> None:
     bound_to = entry.aad_prefix(store.origin)
     for rows in held:
-        open_rows(rows, store.keyring, bound_to, kinds=KINDS)
+        open_rows(rows, store.keyring.event_key, bound_to, kinds=KINDS)
 
 
 def fresh(folder: Path) -> Store:

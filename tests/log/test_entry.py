@@ -88,7 +88,7 @@ FROZEN_HASH = "cab940ed100b6852eadd55a14cdb379a0da3a2eb24f5f02051564a10a21479ff"
 
 def opened(keyring: Keyring, header: bytes, payload: bytes, *, origin: str = ORIGIN) -> list[bytes]:
     rows = Rows.of(0, [header], [payload], [bytes(32)], [bytes(32)])
-    return [cell[3] for cell in open_rows(rows, keyring, entry.aad_prefix(origin), kinds=[EntryKind.EVENT])]
+    return [cell[3] for cell in open_rows(rows, keyring.event_key, entry.aad_prefix(origin), kinds=[EntryKind.EVENT])]
 
 
 def test_an_entry_opens_to_what_was_sealed():

@@ -41,7 +41,10 @@ ATTEMPTS_MAX = 1_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sealable:
-    """An entry before it is sealed. `subjects` are sorted and distinct."""
+    """An entry before it is sealed. `subjects` are sorted and distinct; of a call they are the ids of its input events.
+
+    `key_of` gives the key of an entry that has none of its own: a call's follows from those of its inputs.
+    """
 
     kind: EntryKind
     event_id: EventId
@@ -49,6 +52,7 @@ class Sealable:
     plaintext: bytes
     recorded_at: int
     ingest: bytes
+    key_of: Callable[[Keyring], bytes] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,18 +118,26 @@ def seal(entries: Sequence[Sealable], keyring: Keyring, bound_to: bytes, *, rand
         if len(subjects) > entry.IDS_MAX:
             raise Usage(f"an entry concerns {len(subjects)} subjects; at most {entry.IDS_MAX} are possible")
         header = entry.HEADER.pack(VERSION, one.kind, AES_GCM, epoch, one.recorded_at, one.event_id, one.ingest)
-        key, ids = keyring.event_key(epoch, one.event_id, subjects), entry.ids_prefix(subjects)
+        key = keyring.event_key(epoch, one.event_id, subjects) if one.key_of is None else one.key_of(keyring)
+        ids = entry.ids_prefix(subjects)
         yield header, entry.seal(key, nonces[start : start + size], one.plaintext, bound_to=bound_to + header + ids, ids=ids)
 
 
 def controlling(
-    kind: EntryKind, body: dict[str, object], *, fence: Callable[[Head, Keyring], int | bool], now: Clock, random: Random
+    kind: EntryKind,
+    body: dict[str, object],
+    *,
+    fence: Callable[[Head, Keyring], int | bool],
+    epoch: int | None = None,
+    now: Clock,
+    random: Random,
 ) -> Propose:
-    """Return what proposes one control entry; `fence` says which fence stands after it."""
+    """Return what proposes one control entry, under the keyring's epoch or another; `fence` says which fence stands after it."""
 
     def propose(head: Head, keyring: Keyring) -> Proposal:
-        header = Header(VERSION, kind, CLEAR, keyring.epoch, now(), random(entry.ID_BYTES), random(entry.ID_BYTES))
-        return Proposal([header.raw], [entry.control_payload(body)], keyring.epoch, fence(head, keyring), ((0, kind),))
+        under = keyring.epoch if epoch is None else epoch
+        header = Header(VERSION, kind, CLEAR, under, now(), random(entry.ID_BYTES), random(entry.ID_BYTES))
+        return Proposal([header.raw], [entry.control_payload(body)], under, fence(head, keyring), ((0, kind),))
 
     return propose
 

@@ -65,12 +65,12 @@ class Commit:
     format: str = FORMAT
 
 
-def first_commit(origin: str, *, writer: str, txn: str, time: int) -> Commit:
+def first_commit(origin: str, *, writer: str, txn: str, time: int, format: str = FORMAT, epoch: int = 1) -> Commit:
     """Return the commit of an empty log."""
     start = genesis(origin).hex()
     return Commit(
-        origin=origin, version=0, txn=txn, epoch=1, first_seq=0, next_seq=0, prev_hash=start, last_hash=start,
-        previous="", parts=(), writer=writer, time=time, live=Live((), ()),
+        origin=origin, version=0, txn=txn, epoch=epoch, first_seq=0, next_seq=0, prev_hash=start, last_hash=start,
+        previous="", parts=(), writer=writer, time=time, live=Live((), ()), format=format,
     )  # fmt: skip
 
 

@@ -105,6 +105,10 @@ class Log:
         """Yield verified entries [first, end), part by part. Raises Corrupt, VerificationIncomplete."""
         return self._reader.rows(first, end)
 
+    def row(self, seq: int) -> Rows:
+        """Return one verified entry. Raises Usage where there is none, Corrupt."""
+        return self._reader.row(seq)
+
     def events(self, first: int = 0, end: int | None = None, *, tally: Counter[str] | None = None) -> Iterator[list[Event]]:
         """Yield the readable events of [first, end) in batches.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,6 @@ import pyarrow as pa
 from refold.errors import Corrupt, KeyMissing, Usage
 from refold.keys import crypto
 from refold.keys.crypto import NONCE_BYTES
-from refold.keys.keyring import Keyring
 from refold.log import entry, parts
 from refold.log.cache import Cache
 from refold.log.entry import Header, Opened
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
 
 KINDS = (EntryKind.EVENT, EntryKind.SUBJECT)
 CACHE_BYTES_MAX = 128 << 20
+KeyOf = Callable[[int, bytes, tuple[Any, ...], int], bytes]  # of epoch, id, ids in front of the payload and suite; raises KeyMissing
 
 
 class Reader:
@@ -50,7 +50,7 @@ class Reader:
     def opened(self, first: int, end: int | None, *, kinds: Container[int], tally: Counter[str] | None = None) -> Iterator[list[Opened]]:
         """Yield opened cells, part by part, of the kinds asked for."""
         for rows in self.rows(first, end):
-            yield open_rows(rows, self._log.keyring, self._bound_to, kinds=kinds, tally=tally)
+            yield open_rows(rows, self._log.keyring.event_key, self._bound_to, kinds=kinds, tally=tally)
 
     def entries(
         self, first: int, end: int | None, *, kinds: Container[int] = KINDS, tally: Counter[str] | None = None
@@ -60,15 +60,19 @@ class Reader:
             events = decode_events([cell for cell in opened if cell[1][1] == EntryKind.EVENT])
             yield events, decode_subjects([cell for cell in opened if cell[1][1] == EntryKind.SUBJECT])
 
-    def event(self, seq: int) -> Event:
+    def row(self, seq: int) -> Rows:
+        """Return one verified entry, from the parts that were read last if it is there."""
         head = self._log.head
         if not 0 <= seq < head.size:
             raise Usage(f"there is no entry {seq}; the log has {head.size}", entry_id=str(seq))
-        rows = self._part_with(seq, head, self._cached).cut(seq, seq + 1)
+        return self._part_with(seq, head, self._cached).cut(seq, seq + 1)
+
+    def event(self, seq: int) -> Event:
+        rows = self.row(seq)
         header = Header.of(rows.headers()[0])
         if header.kind != EntryKind.EVENT:
             raise Usage(f"entry {seq} is not an event", entry_id=str(seq))
-        events = decode_events(open_rows(rows, self._log.keyring, self._bound_to, kinds=(EntryKind.EVENT,)))
+        events = decode_events(open_rows(rows, self._log.keyring.event_key, self._bound_to, kinds=(EntryKind.EVENT,)))
         if not events:
             raise KeyMissing(f"entry {seq} was erased", entry_id=str(seq))
         return events[0]
@@ -121,11 +125,11 @@ class Reader:
         return seqs
 
 
-def open_rows(rows: Rows, keyring: Keyring, bound_to: bytes, *, kinds: Container[int], tally: Counter[str] | None = None) -> list[Opened]:
+def open_rows(rows: Rows, key_of: KeyOf, bound_to: bytes, *, kinds: Container[int], tally: Counter[str] | None = None) -> list[Opened]:
     """Return the opened cells of some kinds; count in `tally` what is not there to be opened. Raises Corrupt."""
     counts = Counter() if tally is None else tally
     opened: list[Opened] = []
-    key_of, unseal = keyring.event_key, crypto.unseal
+    unseal = crypto.unseal
     for seq, (raw, payload) in enumerate(zip(rows.headers(), rows.payloads(), strict=True), rows.first):
         version, kind, suite, epoch, _, event_id, _ = entry.HEADER.unpack(raw)
         if version != entry.VERSION:

@@ -31,7 +31,7 @@ _TEMPORARY = r"\.tmp-[0-9a-f]{16}"
 _LOG = rf"commits(/[0-9]{{20}}\.json|/{_TEMPORARY})?|parts(/[0-9]{{20}}-[0-9a-f]{{16}}\.parquet|/{_TEMPORARY})?"
 OURS = {
     Place.STORE: re.compile(
-        rf"\.gitignore|\.init|(log|calls)(/({_LOG}))?|log/turn|{_TEMPORARY}"
+        rf"\.gitignore|\.init|(log|calls)(/({_LOG}|turn))?|{_TEMPORARY}"
         rf"|state(/CURRENT|/[0-9]{{12}}|/{_TEMPORARY}|/runs(/[0-9a-f]{{32}}|/{_TEMPORARY})?)?"
         r"|(checkpoints|receipts)(/[a-z0-9._-]+)?|prefect(/.*)?",
         re.DOTALL,

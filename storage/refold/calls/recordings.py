@@ -1,0 +1,221 @@
+"""Recordings on disk: the log of the calls, in the log's own format, written beside it and opened through the events behind each.
+
+A recording names its input events in front of its payload and is sealed under a key that follows from theirs: where one of those was
+destroyed, it is dark. What is dark before it could be written is not written at all.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from refold.calls.index import Index
+from refold.calls.keys import Input, call_key, material, replay_tag
+from refold.calls.recording import Recording, decode, encode
+from refold.errors import KeyMissing, UnsupportedVersion, Usage
+from refold.keys.keyring import Keyring
+from refold.log import append, entry
+from refold.log.append import Propose, Sealable
+from refold.log.head import Head
+from refold.log.log import Log
+from refold.log.parts import Rows
+from refold.log.read import KeyOf, open_rows
+from refold.model import EntryKind, EventId, SubjectId
+from refold.outside import Clock, Random
+from refold.store import Store
+
+ID_AT = slice(15, 31)  # the id in a header
+
+
+@dataclass(frozen=True, slots=True)
+class Unrecorded:
+    """An attempt that is still to be recorded, and the events behind it."""
+
+    inputs: tuple[Input, ...]
+    recording: Recording
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A recording that lies in the log of the calls."""
+
+    call_id: bytes  # 16
+    seq: int
+    run: bytes  # 16 random bytes: the fold that asked
+    inputs: tuple[EventId, ...]  # sorted
+    recording: Recording
+
+
+class Recordings:
+    """The recordings of a store. One thread at a time."""
+
+    def __init__(self, store: Store, *, now: Clock, random: Random) -> None:
+        self._store = store
+        self._now = now
+        self._random = random
+        self._index = Index()
+        self._bound_to = entry.aad_prefix(store.origin)
+
+    def record(self, attempts: Sequence[Unrecorded], *, run: bytes) -> list[bytes]:
+        """Record attempts as one commit; return their call ids. Those of which an input went dark meanwhile are left out.
+
+        Raises Locked while an erasure holds a fence, WriteFailed.
+        """
+        log = self._store.begin_calls(now=self._now)
+        self._follow_epoch(log)
+        entries = [self._sealable(one, run) for one in attempts]
+        written: list[Sealable] = []
+
+        def plan(head: Head, keyring: Keyring) -> Sequence[Sealable]:
+            written[:] = [one for one in entries if _is_readable(one, keyring)]
+            return written
+
+        done = log.append(plan, now=self._now, random=self._random)
+        if done:
+            self._index.learn(done.first, [one.subjects for one in written])
+        return [one.event_id for one in entries]
+
+    def find(self, inputs: Sequence[Input], canonical_form: bytes, body: bytes) -> list[Recorded]:
+        """Return the recordings of exactly this request, of every draw and attempt, oldest first. Raises KeyMissing, Corrupt."""
+        log = self._store.calls
+        if log is None:
+            return []
+        self._index.follow(log)
+        ids = tuple(sorted(one.event_id for one in inputs))
+        joined = material(self._store.keyring, inputs)
+        key_of = _only(ids, joined)
+        found = [one for seq in self._index.find(ids) for one in self._open(log.row(seq), key_of, Counter())]
+        return [one for one in found if one.recording.replay_tag == replay_tag(joined, canonical_form, body, one.recording.draw)]
+
+    def all(self, *, tally: Counter[str] | None = None) -> Iterator[Recorded]:
+        """Yield all that can be opened, newest first; count in `tally` what is dark or erased."""
+        log = self._store.calls
+        if log is None:
+            return
+        head, _ = log.refresh()
+        for part in reversed(head.parts):
+            for rows in log.rows(part.first, part.end):
+                yield from reversed(self._open(rows, self._through_the_log(rows), Counter() if tally is None else tally))
+
+    def get(self, call_id: bytes) -> Recorded:
+        """Return a recording by its id, or by how it begins. Raises Usage where there is none, or several; KeyMissing."""
+        log = self._store.calls
+        found: list[tuple[bytes, int]] = []
+        if log is not None:
+            log.refresh()
+            for rows in log.rows():
+                ids = [(header[ID_AT], seq) for seq, header in enumerate(rows.headers(), rows.first) if header[1] == EntryKind.CALL]
+                found += [(one, seq) for one, seq in ids if one.startswith(call_id)]
+        if log is None or len(found) != 1:
+            raise Usage("no call has this id" if not found else "several calls have ids that begin so", hint="refold calls list")
+        rows = log.row(found[0][1])
+        opened = self._open(rows, self._through_the_log(rows), Counter())
+        if not opened:
+            raise KeyMissing("this call is dark: an event that the model saw was erased", entry_id=found[0][0].hex())
+        return opened[0]
+
+    @property
+    def count(self) -> int:
+        """Return how many entries the log of the calls has."""
+        log = self._store.calls
+        return 0 if log is None else log.refresh()[0].size
+
+    def _sealable(self, one: Unrecorded, run: bytes) -> Sealable:
+        call_id = EventId(self._random(entry.ID_BYTES))
+        ids = cast("tuple[SubjectId, ...]", tuple(sorted(source.event_id for source in one.inputs)))
+
+        def key_of(keyring: Keyring) -> bytes:
+            return call_key(material(keyring, one.inputs), call_id)
+
+        return Sealable(EntryKind.CALL, call_id, ids, encode(one.recording), one.recording.ended_at, run, key_of)
+
+    def _open(self, rows: Rows, key_of: KeyOf, tally: Counter[str]) -> list[Recorded]:
+        opened = open_rows(rows, key_of, self._bound_to, kinds=(EntryKind.CALL,), tally=tally)
+        return [_recorded(*cell) for cell in opened]
+
+    def _through_the_log(self, rows: Rows) -> KeyOf:
+        """Return what derives the keys of some recordings from the events that they name."""
+        payloads = [payload for payload in rows.payloads() if payload is not None and payload[:2] == entry.SEALED_PREFIX]
+        inputs = self._inputs({one for payload in payloads for one in entry.ids_of(payload)[0]})
+        keyring = self._store.keyring
+
+        def key_of(epoch: int, call_id: bytes, ids: tuple[bytes, ...], suite: int) -> bytes:
+            if not inputs.keys() >= set(ids):
+                raise KeyMissing("an event that the model saw was erased")
+            return call_key(material(keyring, [inputs[one] for one in ids]), call_id)
+
+        return key_of
+
+    def _inputs(self, wanted: set[bytes]) -> Mapping[bytes, Input]:
+        """Find events in the log by their ids, newest first, as far as they are still there."""
+        log, found = self._store.log, {}
+        head, _ = log.refresh()
+        for part in reversed(head.parts):
+            if len(found) == len(wanted):
+                break
+            for rows in log.rows(part.first, part.end):
+                for header, payload in zip(rows.headers(), rows.payloads(), strict=True):
+                    if header[ID_AT] in wanted and payload is not None:
+                        epoch = entry.Header.of(header).epoch
+                        found[header[ID_AT]] = Input(EventId(header[ID_AT]), epoch, entry.ids_of(payload)[0])
+        return found
+
+    def _follow_epoch(self, log: Log) -> None:
+        """Bring the log of the calls to the epoch of the log, where an erasure has not. Raises Locked under a fence, Blocked."""
+        head, keyring = self._store.log.refresh()
+        append.refuse_fence(head, keyring)
+        log.recheck_keys()
+        while log.refresh()[0].epoch < head.epoch:
+            for propose in (_fence(head.epoch, now=self._now, random=self._random), _lift(now=self._now, random=self._random)):
+                append.run(log, propose, now=self._now, random=self._random)
+
+
+def _fence(target: int, *, now: Clock, random: Random) -> Propose:
+    def propose(head: Head, keyring: Keyring) -> append.Proposal | None:
+        if head.fence is not False or head.epoch >= target:
+            return None
+        after = head.epoch + 1
+        opened = append.controlling(EntryKind.FENCE, {}, fence=lambda *_: after, epoch=head.epoch, now=now, random=random)
+        return opened(head, keyring)
+
+    return propose
+
+
+def _lift(*, now: Clock, random: Random) -> Propose:
+    def propose(head: Head, keyring: Keyring) -> append.Proposal | None:
+        if head.fence is False:
+            return None
+        return append.controlling(EntryKind.LIFT, {}, fence=lambda *_: False, epoch=int(head.fence), now=now, random=random)(head, keyring)
+
+    return propose
+
+
+def _is_readable(one: Sealable, keyring: Keyring) -> bool:
+    assert one.key_of is not None
+    try:
+        one.key_of(keyring)
+    except KeyMissing:
+        return False
+    return True
+
+
+def _only(expected: tuple[bytes, ...], joined: bytes) -> KeyOf:
+    """Return what opens the recordings over exactly these events; others count as dark."""
+
+    def key_of(epoch: int, call_id: bytes, ids: tuple[bytes, ...], suite: int) -> bytes:
+        if ids != expected:
+            raise KeyMissing("another call")
+        return call_key(joined, call_id)
+
+    return key_of
+
+
+def _recorded(seq: int, raw: bytes, ids: tuple[EventId, ...], plaintext: bytes) -> Recorded:
+    header = entry.Header.of(raw)
+    try:
+        recording = decode(plaintext)
+    except (ValueError, TypeError, KeyError):
+        raise UnsupportedVersion(f"call {seq} has a form that this release does not know", entry_id=header.event_id.hex()) from None
+    return Recorded(header.event_id, seq, header.ingest, ids, recording)
