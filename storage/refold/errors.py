@@ -13,6 +13,8 @@
     ├── Corrupt                13   corrupt         bytes that are not what was signed or sealed
     ├── Drifted                14   drifted         a target is neither in its recorded before nor in its after
     ├── ModelFailed            15   model           a language model did not answer, or not usably
+    │   ├── Undeclared         15   model           something was about to reach a model that the run does not declare
+    │   └── NotRecorded        15   model           a replay needs an answer that was never recorded, or is dark
     ├── NotAllowed             16   not-allowed     the principal, or the operating system, forbids it
     │   └── ClosureBroken      16   not-allowed     what should read its input alone reached for something else
     └── VerificationIncomplete 17   incomplete      something could not be read, so nothing is claimed of it
@@ -135,6 +137,18 @@ class ModelFailed(RefoldError):
     exit_code = 15
     exit_class = "model"
     code = "RF-MODEL-001"
+
+
+class Undeclared(ModelFailed):
+    """Something was about to reach a language model that the run does not declare. It was not sent."""
+
+    code = "RF-MODEL-002"
+
+
+class NotRecorded(ModelFailed):
+    """A replay needs the answer to a request that was never recorded, or whose recording is dark."""
+
+    code = "RF-MODEL-003"
 
 
 class NotAllowed(RefoldError):

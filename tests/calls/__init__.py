@@ -1,1 +1,80 @@
-"""The calls room."""
+"""The calls room. What its tests share: events that were said, requests about them, and a gateway to a server of our own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from refold.calls.gateway import Answer, Failed, Gateway, Manifest, Mode
+from refold.calls.keys import Input
+from refold.fold.recipe import Limits, Price
+from refold.fold.request import Config, Declared, EventRef, Message, Request, Schema, Template, Voice, json_fields, word_digest
+from refold.model import Event, EventId
+from refold.store import Store
+from tests.conftest import now
+
+WORDS = Template("instructions", "Say what you read.\n")
+SCHEMA = Schema("read", '{"type":"object"}')
+PRICE = Price("USD", 0.15, 0.60)
+
+
+def limits(**changed: Any) -> Limits:
+    """Return limits that no test waits for."""
+    plain: dict[str, Any] = {
+        "concurrency": 4,
+        "requests_per_minute": 0,
+        "tokens_per_minute": 0,
+        "timeout_seconds": 10.0,
+        "attempts": 3,
+        "cost": 0.0,
+    }
+    return Limits(**plain | changed)
+
+
+def digests(store: Store) -> dict[EventId, bytes]:
+    """Return the payload_commit of each entry."""
+    found: dict[EventId, bytes] = {}
+    for rows in store.log.rows():
+        found.update((EventId(header[15:31]), commit) for header, commit in zip(rows.headers(), rows.commits(), strict=True))
+    return found
+
+
+def manifest(store: Store, events: Sequence[Event], *words: Template | Config) -> Manifest:
+    """Declare events, and the words of requests about them."""
+    found = digests(store)
+    declared = {event.event_id: (found[event.event_id], event.text.encode()) for event in events}
+    named = frozenset(map(word_digest, words or (WORDS,)))
+    return Manifest(Declared(declared, named, {}), {event.event_id: Input.of(event) for event in events})
+
+
+def about(store: Store, url: str, *events: Event, **changed: Any) -> Request:
+    """Return a request about events, as declared."""
+    found = digests(store)
+    refs = tuple(EventRef(event.event_id, found[event.event_id], event.text.encode()) for event in events)
+    plain: dict[str, Any] = {
+        "adapter": "openai",
+        "api_base": url,
+        "model": "scripted",
+        "messages": (Message(Voice.SYSTEM, (WORDS,)), Message(Voice.USER, refs)),
+        "schema": SCHEMA,
+        "parameters": json_fields({"temperature": 0, "max_completion_tokens": 100}),
+        "extra_body": json_fields({"user": "none"}),
+        "headers": (("X-Title", "test"),),
+    }
+    return Request(**plain | changed)
+
+
+def ask(store: Store, requests: Sequence[Request], declared: Manifest, *, mode: Mode = Mode.LIVE, **options: Any) -> list[Answer | Failed]:
+    """Answer requests through a gateway of their own."""
+    gateway = gateway_to(store, mode=mode, **options)
+    try:
+        return list(gateway.answer(requests, declared))
+    finally:
+        gateway.close()
+
+
+def gateway_to(store: Store, **options: Any) -> Gateway:
+    """Return a gateway that waits for nothing between attempts."""
+    plain: dict[str, Any] = {"limits": limits(), "price": PRICE, "now": now, "random": os.urandom, "env": {}, "sleep": lambda seconds: None}
+    return Gateway(store, **plain | options)

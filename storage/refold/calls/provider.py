@@ -1,0 +1,206 @@
+"""The provider: one attempt at one request, through litellm. The only place that imports it, and its clients.
+
+For an OpenAI-compatible endpoint litellm composes, our own transport compares and sends, and the answer never goes back through litellm.
+Of any other provider litellm's call is what is seen: the recording says so.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import logging
+import os
+import time
+import warnings
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from refold.calls.recording import Fault, Form
+from refold.calls.strict import parse
+from refold.errors import ModelFailed, Undeclared, Usage
+from refold.fold.request import Rendered, Request
+
+if TYPE_CHECKING:
+    from refold.calls.wire import Sending, Wire
+
+WIRE = "openai"  # the adapter whose bytes are ours
+KEY = "OPENAI_API_KEY"
+NOWHERE = "http://localhost/v1"
+NO_KEY = "none"  # what a server of one's own gets
+QUIET = logging.CRITICAL + 1
+LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai", "httpx", "httpcore")  # at DEBUG they tell prompts
+OFFLINE = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_OFFLINE_MODE": "true"}
+LISTENERS = (
+    *("callbacks", "input_callback", "success_callback", "failure_callback", "service_callback"),
+    *("_async_input_callback", "_async_success_callback", "_async_failure_callback"),
+)
+PARAMETERS = frozenset(  # of a chat completion; whatever else litellm takes steers litellm itself
+    (
+        *("temperature", "top_p", "top_k", "max_tokens", "max_completion_tokens", "stop", "seed", "presence_penalty", "frequency_penalty"),
+        *("logit_bias", "reasoning_effort", "thinking", "verbosity", "service_tier", "response_format"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What became of one attempt. `fault` is set where no response came, or not a whole one."""
+
+    form: Form
+    host: str
+    status: int = 0
+    answer: bytes = b""
+    wire: bytes = b""
+    fault: Fault | None = None
+    retry_after: str = ""
+
+
+class Provider:
+    """One endpoint. Threads share it."""
+
+    def __init__(
+        self, adapter: str, api_base: str, *, timeout_seconds: float, connections: int, env: Mapping[str, str] = os.environ
+    ) -> None:
+        self._litellm = _litellm()
+        self._adapter = adapter
+        self._api_base = api_base
+        self._timeout = timeout_seconds
+        self.form = Form.WIRE if adapter == WIRE else Form.CALL
+        self.host = urlsplit(api_base).netloc or adapter
+        self._wire: Wire | None = None
+        if self.form is Form.WIRE:
+            from refold.calls.wire import Wire
+
+            key = env.get(KEY) or NO_KEY
+            self._wire = Wire(f"{api_base}/chat/completions", key, connections=connections)
+            self._client = _client(api_base, key, self._wire)
+
+    def attempt(self, request: Request, rendered: Rendered) -> Attempt:
+        """Send one request once. Raises Undeclared where anything but it was about to leave, ModelFailed where litellm is tapped."""
+        for name in LOGGERS:
+            _silence(logging.getLogger(name))
+        _refuse_listeners(self._litellm)
+        return self._call(request, rendered) if self._wire is None else self._send(self._wire, request, rendered)
+
+    def close(self) -> None:
+        """Let go of the connections."""
+        if self._wire is not None:
+            self._wire.close()
+
+    def _send(self, wire: Wire, request: Request, rendered: Rendered) -> Attempt:
+        from refold.calls.wire import Captured, Sending
+
+        sending = Sending(rendered.body, request.headers, time.monotonic() + self._timeout)
+        body = parse(rendered.body)
+        model, messages = body.pop("model"), body.pop("messages")
+        try:
+            with wire.expecting(sending):
+                self._litellm.completion(
+                    model=f"{WIRE}/{model}",
+                    messages=messages,
+                    client=self._client,
+                    extra_body=body,  # all of it, so that litellm neither knows nor changes a parameter
+                    extra_headers=dict(request.headers) or None,
+                    timeout=self._timeout,
+                    max_retries=0,
+                    caching=False,
+                )
+        except Captured:
+            return self._captured(sending)
+        except Exception as error:
+            what = type(error).__name__
+        else:
+            what = "no error"
+        if sending.undeclared or sending.sent:
+            return self._captured(sending)
+        raise Undeclared(f"litellm ended without sending the request through its transport ({what})") from None
+
+    def _captured(self, sending: Sending) -> Attempt:
+        if sending.undeclared:
+            raise Undeclared(f"something that nothing declares was about to leave: {sending.undeclared}; nothing was sent")
+        fault = None if sending.error is None else _fault_of(sending.error, sending.status)
+        return Attempt(Form.WIRE, self.host, sending.status, sending.answer, sending.wire, fault, sending.retry_after)
+
+    def _call(self, request: Request, rendered: Rendered) -> Attempt:
+        body = parse(rendered.body)
+        messages, extra = body.pop("messages"), {name: body.pop(name) for name, _ in request.extra_body}
+        model = body.pop("model")
+        for name in sorted(body.keys() - PARAMETERS):
+            raise Usage(f"litellm cannot be handed the parameter {name} for this adapter", hint="refold help recipes")
+        try:
+            response = self._litellm.completion(
+                model=f"{self._adapter}/{model}",
+                messages=messages,
+                api_base=self._api_base or None,
+                timeout=self._timeout,
+                max_retries=0,
+                caching=False,
+                extra_headers=dict(request.headers) or None,
+                **({"extra_body": extra} if extra else {}),
+                **body,
+            )
+            answer = json.dumps(response.model_dump(mode="json"), ensure_ascii=False).encode()
+        except Exception as error:
+            return self._refused(error)
+        return Attempt(Form.CALL, self.host, 200, answer)
+
+    def _refused(self, error: Exception) -> Attempt:
+        """Turn litellm's error into a code. Its words are let go: they quote the prompt and the provider."""
+        status = getattr(error, "status_code", None)
+        headers = getattr(getattr(error, "response", None), "headers", None) or {}
+        names = {kind.__name__ for kind in type(error).__mro__}
+        if "Timeout" in names:
+            return Attempt(Form.CALL, self.host, fault=Fault.TIMEOUT)
+        if "APIConnectionError" in names or not isinstance(status, int):
+            return Attempt(Form.CALL, self.host, fault=Fault.UNREACHABLE if "APIConnectionError" in names else Fault.ADAPTER)
+        return Attempt(Form.CALL, self.host, status, retry_after=str(headers.get("retry-after", "")))
+
+
+def _fault_of(error: Exception, status: int) -> Fault:
+    names = {kind.__name__ for kind in type(error).__mro__}
+    if "TimeoutException" in names:
+        return Fault.TIMEOUT
+    if "Overlong" in names:
+        return Fault.OVERLONG
+    return Fault.CUT_CONNECTION if status or "ConnectError" not in names else Fault.UNREACHABLE
+
+
+def _litellm() -> Any:
+    """Import litellm, which takes seconds: offline, quiet, and with nothing that listens.
+
+    A first call, of which nothing leaves, imports the rest of it before threads meet there.
+    """
+    from refold.calls.wire import Captured, Wire
+
+    os.environ.update(OFFLINE)
+    with warnings.catch_warnings(), suppress(Captured):
+        warnings.simplefilter("ignore")  # what its dependencies warn of is not ours
+        litellm = importlib.import_module("litellm")
+        litellm.suppress_debug_info = True
+        litellm.turn_off_message_logging = True
+        litellm.telemetry = False
+        _refuse_listeners(litellm)
+        nowhere = _client(NOWHERE, NO_KEY, Wire(f"{NOWHERE}/chat/completions", NO_KEY, connections=1))
+        litellm.completion(model=f"{WIRE}/none", messages=[], client=nowhere, max_retries=0)
+    return litellm
+
+
+def _client(api_base: str, key: str, wire: Wire) -> Any:
+    import httpx
+    import openai
+
+    http_client: Any = httpx.Client(transport=wire, trust_env=False)
+    return openai.OpenAI(base_url=api_base, api_key=key, max_retries=0, http_client=http_client)
+
+
+def _refuse_listeners(litellm: Any) -> None:
+    if litellm.cache is not None or any(getattr(litellm, name, None) for name in LISTENERS):
+        raise ModelFailed("litellm has a cache or callbacks in this process, which would see what is sent")
+
+
+def _silence(logger: logging.Logger) -> None:
+    if logger.level != QUIET:
+        logger.setLevel(QUIET)
