@@ -38,6 +38,7 @@ from tests.conftest import now
 from tests.journal import unsynced
 from tests.migrate import ANSWERS, canonicalized, prepared, written
 from tests.recover import spoils
+from tests.recover.damage import flip_payload
 
 TRANSCRIPTS = Path(__file__).parent / "data/transcripts"
 SCHEMAS = packaged("refold") / "schemas"
@@ -100,6 +101,15 @@ def beside_a_backup(places: Places) -> None:
         backup(places, places.store.parent / "disk/backup", now=now, random=os.urandom)
 
 
+def lose_a_payload(places: Places) -> None:
+    flip_payload(places, 2)
+
+
+def lose_a_payload_that_a_backup_has(places: Places) -> None:
+    beside_a_backup(places)
+    flip_payload(places, 2)
+
+
 def lost_after_a_backup(places: Places) -> None:
     beside_a_backup(places)
     shutil.rmtree(places.store)
@@ -135,6 +145,11 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
         (spoils.drifted, "recover --transaction-id TRANSACTION"),
         (spoils.drifted, "recover --transaction-id TRANSACTION --rollback"),
         (spoils.malformed, "recover --transaction-id TRANSACTION --complete"),
+        (nothing, "recover --log"),
+        (lose_a_payload, "recover --log"),
+        (lose_a_payload, "recover --log --past-damage --confirm ORIGIN"),
+        (lose_a_payload_that_a_backup_has, "recover --log --from ~/disk/backup"),
+        (lose_a_payload_that_a_backup_has, "recover --log --from ~/disk/backup --confirm ORIGIN"),
     ],
     "reset": [
         (nothing, "reset"),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,23 +16,21 @@ from functools import partial
 from refold import journal
 from refold.closed import fold as closed
 from refold.closed.closure import Level
-from refold.errors import Locked
+from refold.errors import Drifted, Locked
 from refold.fold.ground import fold_batch
 from refold.fold.relations import Relations
 from refold.fold.symbolic import EXTRACTOR
 from refold.heads.checkpoint import Checkpointed
 from refold.log.compact import PARTS_MAX, compact
-from refold.log.head import Head
 from refold.outside import Clock, Random
-from refold.state.builder import Builder, Moved, Published, can_extend
+from refold.state.builder import Builder, Moved, Point, Published, can_extend
 from refold.state.generation import Absence, State
 from refold.state.recipe import Recipe
 from refold.store import Store
 
 BATCH_ENTRIES_MIN = 256
 BATCHES_MAX = 196  # with plan, publish, catch-up and compact, a flow has at most two hundred tasks
-TRIES_MIN = 5  # as often is planned again, however long that takes
-TRYING_SECONDS_MAX = 120.0  # after which a fold that others were faster than every time gives way
+TRIES_MAX = 5
 
 Report = Callable[[int, int], None]
 
@@ -117,6 +114,7 @@ class Fold:
         relations: Relations,
         recipe: Recipe,
         full: bool = False,
+        until: Point | None = None,
         random: Random = os.urandom,
         fold_events: closed.FoldEvents | None = None,
         closure_level: Level = Level.DECLARED,
@@ -126,10 +124,11 @@ class Fold:
         self._state = state
         self._fold_events = fold_events or partial(fold_batch, relations=relations)
         self._closure_level = closure_level
-        self._head, _ = store.log.refresh()
+        head, _ = store.log.refresh()
+        self._end: Point = until or head
         if not full:
             state.require_its_log()
-        self.plan = make_plan(self._head, state, relations=relations, recipe=recipe, full=full)
+        self.plan = make_plan(self._end, state, relations=relations, recipe=recipe, full=full)
         base = None if self.plan.full else state
         self._builder = Builder(store, base, relations=recipe_digest(relations), recipe=recipe, random=random)
         self.done: list[BatchDone] = []
@@ -158,7 +157,7 @@ class Fold:
     def publish(self, *, now: Clock) -> Published | None:
         """Make what was folded the current generation; None where there is nothing new. Raises Moved, Locked, WriteFailed."""
         assert [(done.first, done.end) for done in self.done] == [*self.plan.batches], "a batch is missing"
-        return None if self.plan.reason is Reason.NOTHING else self._builder.publish(self._head, now=now)
+        return None if self.plan.reason is Reason.NOTHING else self._builder.publish(self._end, now=now)
 
     def report(self, published: Published | None, *, compacted_parts: int) -> FoldReport:
         """Return the sum of what was done."""
@@ -175,7 +174,7 @@ class Fold:
         )
 
 
-def make_plan(head: Head, state: State, *, relations: Relations, recipe: Recipe, full: bool = False) -> FoldPlan:
+def make_plan(end: Point, state: State, *, relations: Relations, recipe: Recipe, full: bool = False) -> FoldPlan:
     """Decide where a fold starts, and cut it into batches: as few as two hundred, however long the log."""
     if full:
         reason = Reason.ASKED
@@ -184,11 +183,11 @@ def make_plan(head: Head, state: State, *, relations: Relations, recipe: Recipe,
     elif not can_extend(state, relations=recipe_digest(relations), recipe=recipe):
         reason = Reason.RECIPE
     else:
-        reason = Reason.NEW if state.size < head.size else Reason.NOTHING
+        reason = Reason.NEW if state.size < end.size else Reason.NOTHING
     first = state.size if reason in (Reason.NEW, Reason.NOTHING) else 0
-    step = max(BATCH_ENTRIES_MIN, -(-(head.size - first) // BATCHES_MAX))
-    batches = tuple((start, min(start + step, head.size)) for start in range(first, head.size, step))
-    return FoldPlan(first, head.size, reason, batches)
+    step = max(BATCH_ENTRIES_MIN, -(-(end.size - first) // BATCHES_MAX))
+    batches = tuple((start, min(start + step, end.size)) for start in range(first, end.size, step))
+    return FoldPlan(first, end.size, reason, batches)
 
 
 def fold(
@@ -202,7 +201,6 @@ def fold(
     random: Random = os.urandom,
     progress: Report | None = None,
     require_closure: Level | None = None,
-    timer: Callable[[], float] = time.monotonic,
 ) -> FoldReport:
     """Fold all that is new (all there is, if `full`), publish it, and compact the log. Raises Corrupt, Locked, WriteFailed.
 
@@ -219,18 +217,13 @@ def fold(
             fold_events=fold_events,
             closure_level=level,
         )
-        published, work = _fold(make, state, now=now, progress=progress, timer=timer)
+        published, work = _fold(make, state, now=now, progress=progress)
     return work.report(published, compacted_parts=compact_log(store, now=now, random=random))
 
 
-def _fold(
-    make: Callable[[State], Fold], state: State, *, now: Clock, progress: Report | None, timer: Callable[[], float]
-) -> tuple[Published | None, Fold]:
-    """Fold and publish. Where another fold published first, plan again, on what it published: each time one of several gets through."""
-    until = timer() + TRYING_SECONDS_MAX
-    tried = 0
-    while True:
-        tried += 1
+def _fold(make: Callable[[State], Fold], state: State, *, now: Clock, progress: Report | None) -> tuple[Published | None, Fold]:
+    """Fold and publish, and begin again where another fold published first."""
+    for _ in range(TRIES_MAX):
         work = make(state)
         for first, end in work.plan.batches:
             work.batch(first, end)
@@ -239,9 +232,8 @@ def _fold(
         try:
             return work.publish(now=now), work
         except Moved:
-            if tried >= TRIES_MIN and timer() > until:
-                raise Locked(f"other folds published first, {tried} times in a row", hint="refold fold") from None
             state = State.open(work.store)
+    raise Drifted(f"other folds published first, {TRIES_MAX} times in a row", hint="refold fold")
 
 
 def compact_log(store: Store, *, now: Clock, random: Random = os.urandom) -> int:

@@ -34,6 +34,9 @@ class EntryKind(IntEnum):
         return self >= EntryKind.ERASURE
 
 
+BLANKING = frozenset({EntryKind.ERASURE, EntryKind.GAP})  # each names entries whose payloads are gone: destroyed, or damaged for good
+
+
 class Role(StrEnum):
     """Who speaks in an event. Only users and documents assert; the others are context."""
 

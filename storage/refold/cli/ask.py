@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from refold import disclaimers, times
 from refold.cli import arguments, explained, shown
-from refold.cli.command import FORMAT_VERSION, Command, opened
+from refold.cli.command import FORMAT_VERSION, Command, opened, shortfalls
 from refold.cli.envelope import Outcome
 from refold.cli.visible import plural, table, visible
 from refold.errors import Usage
@@ -50,13 +50,14 @@ def _configure_search(command: ArgumentParser) -> None:
 
 def _search(given: Namespace) -> Outcome:
     with opened(given) as memory:
+        missing = shortfalls(memory)
         found = memory.find(_query(given), **arguments.scope(given), limit=given.limit, explain=given.explain)
     data: dict[str, object] = {"results": [shown.hit_data(hit) for hit in found.hits]}
     lines = shown.hit_table(found.hits) or ["nothing found"]
     if given.explain:
         data["left_out"] = found.left_out
         lines += ["", *shown.explained(found)]
-    return Outcome(data, lines, format_version=FORMAT_VERSION)
+    return Outcome(data, lines, missing, format_version=FORMAT_VERSION)
 
 
 def _configure_context(command: ArgumentParser) -> None:
@@ -66,9 +67,10 @@ def _configure_context(command: ArgumentParser) -> None:
 
 def _context(given: Namespace) -> Outcome:
     with opened(given) as memory:
+        missing = shortfalls(memory)
         found = memory.context(_query(given), **arguments.scope(given), tokens=given.tokens)
     data = {"text": found.text, "tokens": found.tokens, "citations": list(found.citations)}
-    return Outcome(data, [visible(line) for line in found.text.split("\n")], format_version=FORMAT_VERSION)
+    return Outcome(data, [visible(line) for line in found.text.split("\n")], missing, format_version=FORMAT_VERSION)
 
 
 def _configure_facts(command: ArgumentParser) -> None:
@@ -84,6 +86,7 @@ def _configure_facts(command: ArgumentParser) -> None:
 
 def _facts(given: Namespace) -> Outcome:
     with opened(given) as memory:
+        missing = shortfalls(memory)
         facts = memory.facts(
             **arguments.scope(given),
             entity=given.entity,
@@ -95,12 +98,10 @@ def _facts(given: Namespace) -> Outcome:
             limit=given.limit,
         )
         unfolded = 0 if given.as_of is not None else memory.unfolded(**arguments.scope(given))
-        similar = memory.similar(given.entity, **arguments.scope(given)) if given.entity and not facts else []
     lines = [*(shown.fact_table(facts, standing=given.history or given.all) or ["no facts"]), "", plural(len(facts), "fact")]
     lines += [f"{plural(unfolded, 'event')} not folded yet: refold fold"] if unfolded else []
-    lines += [f"nobody is known by this name; alike are {', '.join(map(visible, similar))}"] if similar else []
-    data = {"facts": [shown.fact_data(fact) for fact in facts], "unfolded": unfolded, "similar": similar}
-    return Outcome(data, lines, disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
+    data = {"facts": [shown.fact_data(fact) for fact in facts], "unfolded": unfolded}
+    return Outcome(data, lines, missing, disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
 
 
 def _configure_why(command: ArgumentParser) -> None:
@@ -110,11 +111,12 @@ def _configure_why(command: ArgumentParser) -> None:
 
 def _why(given: Namespace) -> Outcome:
     with opened(given) as memory:
+        missing = shortfalls(memory)
         explanation = memory.why(given.fact, **arguments.scope(given))
         from refold.state.why import as_data
 
         data = as_data(explanation, shown.fact_data)
-    return Outcome(data, explained.lines(explanation), disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
+    return Outcome(data, explained.lines(explanation), missing, disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
 
 
 def _configure_sql(command: ArgumentParser) -> None:
@@ -124,11 +126,12 @@ def _configure_sql(command: ArgumentParser) -> None:
 
 def _sql(given: Namespace) -> Outcome:
     with opened(given) as memory:
+        missing = shortfalls(memory)
         found = memory.sql(given.query)
     rows = [[_plain(cell) for cell in row.values()] for row in found.slice(0, given.limit).to_pylist()]
     cells = [["" if cell is None else str(cell) for cell in row] for row in rows]
     lines = [*table(cells, head=found.column_names), "", plural(found.num_rows, "row")]
-    return Outcome({"columns": found.column_names, "rows": rows, "total": found.num_rows}, lines, format_version=FORMAT_VERSION)
+    return Outcome({"columns": found.column_names, "rows": rows, "total": found.num_rows}, lines, missing, format_version=FORMAT_VERSION)
 
 
 def _plain(cell: object) -> object:

@@ -53,7 +53,7 @@ GROUPS = (
         "trust",
         (
             Entry("audit", "audit", "look for what is interrupted, damaged or lost; write nothing"),
-            Entry("recover", "trust", "list interrupted changes; complete one, or roll it back"),
+            Entry("recover", "trust", "list interrupted changes, complete one or roll it back; heal a damaged log"),
             Entry("mirror", "copies", "bring what is new of the store to a copy at another place"),
             Entry("backup", "copies", "copy the store as it is now to a folder; or, apart from it, the keys to a file"),
             Entry("restore", "copies", "show what store a copy would make; with --confirm, make it"),

@@ -42,3 +42,12 @@ def cautions(memory: Memory, **scope: str | None) -> list[Finding]:
         nobody = "neither --user, --agent nor --run is given: this is in nobody's memory, and only a principal (--as) finds it"
         found.append(Finding("RF-SCOPE-001", "warning", nobody, remediation="refold help scope"))
     return found
+
+
+def shortfalls(memory: Memory) -> list[Finding]:
+    """Return a warning where damage took entries for good: whatever is derived from there on lacks them."""
+    since = memory.store.log.incomplete_since
+    if since is None:
+        return []
+    message = f"damage took entries of the log for good, so that what is derived is incomplete since entry {since}"
+    return [Finding("RF-GAP-001", "warning", message, remediation="refold help damage", details={"incomplete_since": since})]

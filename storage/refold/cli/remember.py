@@ -14,7 +14,6 @@ from refold.cli.progress import progress
 from refold.cli.visible import from_here, plural, table
 from refold.closed.closure import Level
 from refold.model import Role
-from refold.reading import Standing
 
 if TYPE_CHECKING:
     from refold.folding import FoldPlan, FoldReport
@@ -154,6 +153,9 @@ def _status_findings(status: Status) -> list[Finding]:
         found.append(Finding("RF-STATUS-001", "warning", what, remediation="refold recover"))
     if status.finding:
         found.append(Finding("RF-STATUS-002", "warning", status.finding, remediation="refold audit --state"))
+    if status.incomplete_since is not None:
+        what = f"damage took entries of the log for good: what is derived is incomplete since entry {status.incomplete_since}"
+        found.append(Finding("RF-GAP-001", "warning", what, remediation="refold help damage"))
     return found
 
 
@@ -175,19 +177,11 @@ def _status_data(status: Status) -> dict[str, object]:
         "sources": status.sources,
         "subjects": status.subjects,
         "assertions": status.assertions,
-        "facts": status.standings,
         "edges": status.edges,
         "rejections": status.rejections,
         "unfinished": status.unfinished,
+        "incomplete_since": status.incomplete_since,
     }
-
-
-def facts_line(status: Status) -> str:
-    """Return how many facts hold, and how many stand otherwise."""
-    if status.standings is None:
-        return "too many to count every morning: refold sql 'select standing, count(*) from facts group by standing'"
-    otherwise = [f"{count:,} {standing}" for standing, count in status.standings.items() if standing != Standing.HOLDS]
-    return ", ".join([f"{status.standings.get(Standing.HOLDS, 0):,} hold", *otherwise])
 
 
 def status_lines(status: Status) -> list[str]:
@@ -204,8 +198,7 @@ def status_lines(status: Status) -> list[str]:
         ("log", log),
         ("state", state),
         ("to fold", f"{plural(status.unfolded, 'entry', 'entries')}" if status.unfolded else "nothing"),
-        ("facts", facts_line(status)),
-        ("said", f"{plural(status.assertions, 'assertion')}, {plural(status.edges, 'alias', 'aliases')}; rejected: {rejected}"),
+        ("facts", f"{plural(status.assertions, 'assertion')}, {plural(status.edges, 'alias', 'aliases')}; rejected: {rejected}"),
         ("keys", f"epoch {status.epoch}" + (", fenced: an erasure is under way" if status.fenced else "")),
         ("store", from_here(status.places.store)),
         ("vault", from_here(status.places.vault)),

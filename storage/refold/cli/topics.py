@@ -64,8 +64,11 @@ It says what is damaged, and whether a machine may go on. Nothing is repaired or
 The log has lost entries that the state was folded from: put its newest commits and parts back from a backup. Until then nothing
 is added, so that no number is given twice. `refold fold --full` takes the shorter log for the whole one.
 
-A file of the log (log/commits, log/parts): put it back from a backup. Files there never change once they are written, so the
-file of the same name from any backup or copy is the right one, and is checked when it is read.
+A damaged or missing file of the log: `refold recover --log` shows what mirrors and backups have (--from DIR names more of them). With
+--confirm it puts back, byte for byte, what a signature or a digest vouches for, and nothing else; the damaged files go to the vault's
+quarantine. What nobody has stays damaged; what lies before it is replayed if the settings allow it. Entries of which nothing but the
+payload is lost can be gone past (--past-damage): a signed entry names them, the state is folded without them, and every answer says
+from then on since which entry it is incomplete.
 
 A file of the state (state/): `refold fold --full` makes a new one from the log.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from refold import disclaimers
+from refold.cli import repair
 from refold.cli.command import FORMAT_VERSION, Command
 from refold.cli.envelope import Outcome
 from refold.cli.visible import plural, table, visible
@@ -43,6 +44,7 @@ def _configure_recover(command: ArgumentParser) -> None:
     direction = command.add_mutually_exclusive_group()
     direction.add_argument("--complete", action="store_true", help="carry it to its end")
     direction.add_argument("--rollback", action="store_true", help="take back what it did")
+    repair.configure(command)
 
 
 def _recover(given: Namespace) -> Outcome:
@@ -50,7 +52,10 @@ def _recover(given: Namespace) -> Outcome:
     from refold.recover.intents import KNOWN
     from refold.store import open_store
 
+    repair.check(given)
     places = places_of(given)
+    if given.log:
+        return repair.run(given, places)
     if given.transaction_id is None:
         if given.complete or given.rollback:
             raise Usage("which transaction: --transaction-id names it", hint="refold recover")

@@ -12,7 +12,7 @@ from refold.errors import Corrupt
 from refold.log import commit as commits
 from refold.log.commit import Commit, Live, Replacement, damage
 from refold.log.parts import Part
-from refold.model import EntryKind
+from refold.model import BLANKING, EntryKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +151,7 @@ def follow(head: Head, commit: Commit, raw_digest: str, path: Path) -> Head:
     check_fence(last, commit, path)
     _check_cover(commit.parts, commit.first_seq, commit.next_seq, path)
     parts = replaced(head.parts, commit.replaces, path) if commit.replaces else head.parts
-    erasures = tuple(seq for seq, kind in commit.control if kind == EntryKind.ERASURE)
+    erasures = tuple(seq for seq, kind in commit.control if kind in BLANKING)
     after = Head(commit, raw_digest, parts + commit.parts, head.erasures + erasures)
     if commit.live is not None and commit.live != Live(after.parts, after.erasures):
         raise damage("carries a full list that is not the list", path)

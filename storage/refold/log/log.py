@@ -101,6 +101,11 @@ class Log:
         self.recheck_keys()
         return self._control(EntryKind.LIFT, {}, lifts, now=now, random=random, txn=txn)
 
+    @property
+    def incomplete_since(self) -> int | None:
+        """The first entry that was damaged for good and passed over: what is derived from there on lacks it. Raises Corrupt."""
+        return self._reader.blank(self._head).incomplete_since
+
     def rows(self, first: int = 0, end: int | None = None) -> Iterator[Rows]:
         """Yield verified entries [first, end), part by part. Raises Corrupt, VerificationIncomplete."""
         return self._reader.rows(first, end)

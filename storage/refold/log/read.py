@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Container, Iterable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -28,6 +29,15 @@ CACHE_BYTES_MAX = 128 << 20
 KeyOf = Callable[[int, bytes, tuple[Any, ...], int], bytes]  # of epoch, id, ids in front of the payload and suite; raises KeyMissing
 
 
+@dataclass(frozen=True, slots=True)
+class Blank:
+    """The payloads that are gone, and from where on what is derived lacks what damage took."""
+
+    entries: tuple[int, ...] = ()  # those that say so
+    seqs: frozenset[int] = frozenset()
+    incomplete_since: int | None = None
+
+
 class Reader:
     """Reads the parts of one log; keeps the most recently used ones, already verified, up to a bound."""
 
@@ -35,7 +45,7 @@ class Reader:
         self._log = log
         self._bound_to = entry.aad_prefix(log.place.origin)
         self.cache = Cache(bytes_max=cache_bytes_max)
-        self._erased: tuple[tuple[int, ...], frozenset[int]] = ((), frozenset())
+        self._blank = Blank()
 
     def rows(self, first: int, end: int | None) -> Iterator[Rows]:
         """Yield verified rows. A part that a compaction took away meanwhile is found under its new name."""
@@ -107,22 +117,24 @@ class Reader:
 
     def _check_erased(self, rows: Rows, head: Head) -> None:
         """Refuse a payload that is missing where no erasure entry says so. Raises Corrupt."""
-        erased = self._erased_seqs(head)
+        erased = self.blank(head).seqs
         for row in np.flatnonzero(rows.batch.column(1).is_null().to_numpy(zero_copy_only=False)).tolist():
             seq = rows.first + row
             if seq not in erased:
                 raise Corrupt(f"the payload of entry {seq} is missing without an erasure", entry_id=str(seq), hint="refold help damage")
 
-    def _erased_seqs(self, head: Head) -> frozenset[int]:
-        entries, seqs = self._erased
-        if entries != head.erasures:
-            found: set[int] = set()
+    def blank(self, head: Head) -> Blank:
+        """Return which payloads are gone, as the entries that took them say. Raises Corrupt."""
+        if self._blank.entries != head.erasures:
+            seqs: set[int] = set()
+            gaps: set[int] = set()
             for seq in head.erasures:
                 row = self._part_with(seq, head, self._unchecked).cut(seq, seq + 1)
-                found.update(entry.control_body(row.payloads()[0] or b"", seq)["seqs"])
-            seqs = frozenset(found)
-            self._erased = (head.erasures, seqs)
-        return seqs
+                named = entry.control_body(row.payloads()[0] or b"", seq)["seqs"]
+                seqs.update(named)
+                gaps.update(named if Header.of(row.headers()[0]).kind == EntryKind.GAP else ())
+            self._blank = Blank(head.erasures, frozenset(seqs), min(gaps, default=None))
+        return self._blank
 
 
 def open_rows(rows: Rows, key_of: KeyOf, bound_to: bytes, *, kinds: Container[int], tally: Counter[str] | None = None) -> list[Opened]:

@@ -15,7 +15,7 @@ from refold.errors import Corrupt
 from refold.log import head as heads
 from refold.log.commit import Commit, Live, Replacement
 from refold.log.parts import Part
-from refold.model import EntryKind
+from refold.model import BLANKING, EntryKind
 from refold.recover.survey import Slot
 from refold.recover.verdict import Damage, DamageKind
 
@@ -192,7 +192,7 @@ def lists_what_is_live(parts: Sequence[Listed], erasures: dict[int, int], commit
         if not _agrees(lambda: heads.replaced(live, change, _NOWHERE)):
             return False
         live = heads.replaced(live, change, _NOWHERE)
-    erased = (*erasures, *(seq for seq, kind in commit.control if kind == EntryKind.ERASURE))
+    erased = (*erasures, *(seq for seq, kind in commit.control if kind in BLANKING))
     return commit.live is None or commit.live == Live(live + commit.parts, erased)
 
 
@@ -228,7 +228,7 @@ def _add(told: _Told, commit: Commit) -> None:
         told.parts += [each for each in added if not told.parts or each.part.first >= told.parts[-1].part.end]
     for seq, kind in commit.control:
         told.control[seq] = kind
-        if kind == EntryKind.ERASURE:
+        if kind in BLANKING:
             told.erasures.setdefault(seq, version)
     if commit.first_seq >= told.size:  # else it speaks of entries that earlier commits have told already
         told.anchors.setdefault(commit.first_seq, bytes.fromhex(commit.prev_hash))

@@ -5,5 +5,6 @@ from __future__ import annotations
 from refold.copies import restore
 from refold.journal import Intents
 from refold.migrate import finalize
+from refold.recover import gap
 
-KNOWN: Intents = {**finalize.INTENTS, **restore.INTENTS}
+KNOWN: Intents = {**finalize.INTENTS, **gap.INTENTS, **restore.INTENTS}

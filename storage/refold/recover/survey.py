@@ -58,6 +58,8 @@ def _slots(place: Place) -> Iterator[Slot]:
             yield Slot(expected, commits.file_name(expected), fault=DamageKind.MISSING)
         yield _slot(place, version)
         expected = version + 1
+    if not expected:  # every log has a first commit
+        yield Slot(0, commits.file_name(0), fault=DamageKind.MISSING)
 
 
 def _names(folder: Path) -> list[str]:

@@ -22,7 +22,7 @@ from refold.log import entry, ranges
 from refold.log.entry import Header
 from refold.log.parts import SCHEMA, Part, Rows
 from refold.log.ranges import Range
-from refold.model import EntryKind
+from refold.model import BLANKING, EntryKind
 from refold.recover import located
 from refold.recover.located import Columns, Fault
 from refold.recover.survey import read_file
@@ -208,7 +208,7 @@ def _nulls(rows: Rows) -> Iterator[tuple[int, int]]:
 
 def _erased(rows: Rows, job: Job) -> Iterator[tuple[int, tuple[int, ...]]]:
     for seq, kind in job.control:
-        if kind == EntryKind.ERASURE:
+        if kind in BLANKING:
             payload = rows.batch.column(1)[seq - rows.first].as_py()
             try:
                 seqs = entry.control_body(payload or b"", seq)["seqs"]

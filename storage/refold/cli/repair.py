@@ -1,0 +1,139 @@
+"""recover --log: what is wrong with the log, what can be done about it, and doing it once it is confirmed."""
+
+from __future__ import annotations
+
+import os
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from refold import disclaimers
+from refold.cli.command import FORMAT_VERSION
+from refold.cli.envelope import Outcome
+from refold.cli.visible import plural, table, visible
+from refold.errors import Blocked, Usage
+from refold.outside import clock
+
+if TYPE_CHECKING:
+    from refold.recover.repair import Plan, Repaired, Sources
+    from refold.recover.replay import Replay
+    from refold.recover.verdict import Verdict
+    from refold.store import Places
+
+SHOWN_MAX = 20  # damaged ranges in a text; all of them stand in the data
+
+
+def configure(command: ArgumentParser) -> None:
+    """Add the options that belong to --log."""
+    group = command.add_argument_group("a damaged log")
+    group.add_argument("--log", action="store_true", help="verify the log, and show what can be done about it")
+    group.add_argument(
+        "--from", dest="copies", action="append", type=Path, metavar="DIR", help="a mirror or backup to heal from; repeatable"
+    )
+    group.add_argument("--past-damage", action="store_true", help="go past entries that are lost for good, under a signed gap entry")
+    group.add_argument("--confirm", metavar="ORIGIN-PREFIX", help="do it; the first letters of the origin confirm it")
+
+
+def check(given: Namespace) -> None:
+    """Refuse options of --log without it, or with those of a transaction. Raises Usage."""
+    of_log = bool(given.copies or given.past_damage or given.confirm)
+    of_transaction = bool(given.transaction_id or given.complete or given.rollback)
+    if (of_log and not given.log) or (given.log and of_transaction):
+        raise Usage("either --log with its options, or --transaction-id with a direction", hint="refold recover --help")
+
+
+def run(given: Namespace, places: Places) -> Outcome:
+    """Show the verdict and the plan, or carry it out."""
+    from refold.recover.repair import plan, repair
+
+    sources = _sources(places, given.copies or ())
+    if given.confirm is None:
+        return _planned(places, plan(places, sources), past_damage=given.past_damage)
+    done = repair(places, sources, confirm=given.confirm, past_damage=given.past_damage, now=clock, random=os.urandom)
+    return _repaired(done)
+
+
+def _sources(places: Places, copies: Sequence[Path]) -> Sources:
+    from refold import settings
+    from refold.recover.sources import known
+
+    return known(places, settings.load(), [copy.absolute() for copy in copies])
+
+
+def _planned(places: Places, found: Plan, *, past_damage: bool) -> Outcome:
+    from refold.cli.audit import verdict_data
+
+    data = {
+        "done": False,
+        "verdict": verdict_data(found.verdict),
+        "healed": [{"path": good.path, "source": good.source or None} for good in found.healing.goods],
+        "refused": [{"path": path, "message": message} for path, message in found.healing.refused],
+        "passed": list(found.lost),
+    }
+    lines = [*_verdict_lines(found.verdict), *_refused(found.healing.refused)]
+    if found.healing.goods:
+        lines.append(
+            f"would heal {plural(len(found.healing.goods), 'file')} byte for byte; what is damaged goes to quarantine in the vault"
+        )
+    if found.lost and past_damage:
+        lines.append(f"would go past {plural(len(found.lost), 'entry', 'entries')} that nobody has any more, under a signed gap entry")
+    elif found.lost:
+        lines.append(f"could go past {plural(len(found.lost), 'entry', 'entries')} that nobody has any more: --past-damage")
+    if not found.verdict.is_whole:
+        lines += ["", f"to do it: the same with --confirm {places.origin[:8]}"]
+    return _ended(Outcome(data, lines, disclaimers=(disclaimers.UNWITNESSED,), format_version=FORMAT_VERSION), found.verdict)
+
+
+def _repaired(done: Repaired) -> Outcome:
+    from refold.cli.audit import verdict_data
+
+    replay = done.replay
+    data = {
+        "done": True,
+        "before": verdict_data(done.before),
+        "verdict": verdict_data(done.after),
+        "completed": list(done.completed),
+        "healed": [{"path": path} for path in done.healed],
+        "refused": [{"path": path, "message": message} for path, message in done.refused],
+        "passed": list(done.passed),
+        "replay": replay and _replay(replay),
+        "not_replayed": done.why_not,
+    }
+    lines = [f"completed transaction {each}" for each in done.completed] + _refused(done.refused)
+    lines += [f"healed {plural(len(done.healed), 'file')} byte for byte"] if done.healed else []
+    lines += [f"went past {plural(len(done.passed), 'entry', 'entries')}, under a signed gap entry"] if done.passed else []
+    if replay:
+        what = plural(replay.ended - replay.began, "entry", "entries") if replay.ended > replay.began else "nothing, for all was folded"
+        lines.append(f"replayed {what}: {replay.proof.value}")
+    elif done.why_not:
+        lines.append(f"nothing was replayed: {done.why_not}")
+    lines += _verdict_lines(done.after)
+    return _ended(Outcome(data, lines, disclaimers=(disclaimers.UNWITNESSED,), format_version=FORMAT_VERSION), done.after)
+
+
+def _replay(replay: Replay) -> dict[str, object]:
+    return {
+        "first": replay.began,
+        "end": replay.ended,
+        "generation": replay.generation,
+        "proof": replay.proof.name.lower(),
+        "result": replay.result.name.lower(),
+    }
+
+
+def _ended(said: Outcome, verdict: Verdict) -> Outcome:
+    return said if verdict.is_whole else replace(said, exit_code=Blocked.exit_code, exit_class=Blocked.exit_class)
+
+
+def _refused(refused: Sequence[tuple[str, str]]) -> list[str]:
+    return [visible(f"could not use {path}: {message}") for path, message in refused]
+
+
+def _verdict_lines(verdict: Verdict) -> list[str]:
+    rows = [(f"[{each.first}, {each.end})", each.kind.value, each.path) for each in verdict.damage[:SHOWN_MAX]]
+    more = len(verdict.damage) - len(rows)
+    lines = [f"{verdict.kind}, {verdict.completeness}: {verdict.directive}, {verdict.reason}"]
+    lines += table(rows, head=("entries", "damage", "file"), indent="  ") if rows else []
+    return lines + ([f"  and {more} more"] if more else [])

@@ -1,0 +1,240 @@
+"""Repair: what `refold recover --log` would do about a damaged log, and doing it.
+
+    1  what an earlier run recorded and did not end is completed
+    2  heal: every damaged file for which a copy has authenticated bytes is put right; the damaged one goes to quarantine
+    3  only where the operator says so: go past entries of which nothing but the payload is lost, under a signed gap entry
+    4  replay: fold what verifies, up to the boundary, onto the newest state that can be relied on
+
+Each change is a transaction that holds all appends. Run again, it ends the same way, because each step begins by looking what is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from refold import folding, journal, recipes
+from refold.errors import Corrupt, Usage
+from refold.files import make_folder
+from refold.journal import Condition, Direction, Place, Target
+from refold.outside import Clock, Random
+from refold.recover import gap, heal, quarantine
+from refold.recover import replay as replays
+from refold.recover.heal import Good, Healing
+from refold.recover.remember import remember_verdict
+from refold.recover.replay import Proof, Replay
+from refold.recover.salvage import Salvaged
+from refold.recover.verdict import Checkpoint, Kind, Policy, SeenHead, Verdict
+from refold.recover.verify import LENIENT, place_of, verify
+from refold.state.generation import State, read_current, state_folder
+from refold.state.manifest import CURRENT, Pointer
+from refold.store import Places, Store, open_store
+
+HEAL = journal.Kind("heal", blocks_appends=True)
+PASS = journal.Kind("pass-damage", blocks_appends=True)
+BATCH_BYTES_MAX = 64 << 20  # of good bytes in one transaction: each is whole by itself
+ROUNDS_MAX = 4  # a commit that is healed may list parts that nobody knew of
+PREFIX_LETTERS_MIN = 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """What a repair may rely on beside the store: copies of it, heads that were seen, checkpoints, and what the operator demands."""
+
+    copies: Sequence[Path] = ()
+    seen: Sequence[SeenHead] = ()
+    checkpoints: Sequence[Checkpoint] = ()
+    policy: Policy = LENIENT
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is wrong with a log, and what can be done about it."""
+
+    verdict: Verdict
+    healing: Healing
+    passable: tuple[Salvaged, ...]  # damaged parts that could be gone past, of those that no copy heals
+
+    @property
+    def lost(self) -> tuple[int, ...]:
+        """Return the entries whose payloads nobody has any more."""
+        return tuple(sorted(seq for each in self.passable for seq in each.lost))
+
+
+@dataclass(frozen=True, slots=True)
+class Repaired:
+    """What a repair did."""
+
+    before: Verdict
+    after: Verdict
+    completed: tuple[str, ...]  # transactions of an earlier run
+    healed: tuple[str, ...]  # paths within the store
+    refused: tuple[tuple[str, str], ...]  # copies that could not be used
+    passed: tuple[int, ...]  # entries that were gone past
+    replay: Replay | None
+    why_not: str | None  # why nothing was replayed
+
+
+def plan(places: Places, sources: Sources) -> Plan:
+    """Verify a log and look what copies have for it. Changes nothing. Raises VerificationIncomplete."""
+    verdict = _verify(places, sources)
+    if verdict.is_whole:
+        return Plan(verdict, Healing((), ()), ())
+    healing = _heal(places, verdict, sources.copies)
+    good = {each.path for each in healing.goods}
+    left = [each for path, each in _salvage(places, verdict).items() if f"log/{path}" not in good]
+    return Plan(verdict, healing, tuple(left))
+
+
+def repair(places: Places, sources: Sources, *, confirm: str, past_damage: bool = False, now: Clock, random: Random) -> Repaired:
+    """Do what can be done about a damaged log. `confirm` is the beginning of the origin.
+
+    With `past_damage` entries that are lost for good are gone past. Raises Usage, Locked, Blocked, VerificationIncomplete, WriteFailed.
+    """
+    if len(confirm) < PREFIX_LETTERS_MIN or not places.origin.startswith(confirm.lower()):
+        raise Usage(f"this is not the beginning of the store's origin (at least {PREFIX_LETTERS_MIN} letters)", hint="refold recover --log")
+    completed = tuple(_complete(places))
+    before = verdict = _verify(places, sources)
+    healed: list[str] = []
+    refused: tuple[tuple[str, str], ...] = ()
+    passed: tuple[int, ...] = ()
+    if not verdict.is_whole:
+        with journal.mutating(places, wait_seconds=0, random=random) as turn:
+            for _ in range(ROUNDS_MAX):
+                found = _heal(places, verdict, sources.copies)
+                refused = found.refused
+                if not found.goods:
+                    break
+                for some in _batches(found.goods):
+                    turn.commit(HEAL, list(_steps(places, some)))
+                healed += [good.path for good in found.goods]
+                verdict = _verify(places, sources)
+            if past_damage and not verdict.is_whole:
+                passed = _pass(places, turn, verdict, now=now, random=random)
+                verdict = _verify(places, sources)
+    remember_verdict(places, verdict)
+    replayed, why_not = _replay(places, verdict, sources, now=now, random=random)
+    return Repaired(before, verdict, completed, tuple(healed), refused, passed, replayed, why_not)
+
+
+def _verify(places: Places, sources: Sources) -> Verdict:
+    return verify(places, deep=True, policy=sources.policy, seen=sources.seen, checkpoints=sources.checkpoints)
+
+
+def _heal(places: Places, verdict: Verdict, copies: Sequence[Path]) -> Healing:
+    """Return good bytes: those that a damaged file itself still holds, and those that copies have."""
+    suspects = [each.path for each in verdict.damage]
+    place = place_of(places)
+    itself = [
+        Good(f"log/{path}", each.part.size, "", each.raw)
+        for path, each in _salvage(places, verdict).items()
+        if each.is_whole and heal.is_signed(each.raw, each.part)
+    ]
+    found = heal.find(place, copies, suspects)
+    known = {good.path for good in itself}
+    return Healing((*itself, *(good for good in found.goods if good.path not in known)), found.refused)
+
+
+def _salvage(places: Places, verdict: Verdict) -> dict[str, Salvaged]:
+    damaged = sorted({each.path.removeprefix("log/") for each in verdict.damage if each.path.startswith("log/parts/")})
+    return gap.passable(place_of(places), damaged) if damaged else {}
+
+
+def _batches(goods: Sequence[Good]) -> Iterator[list[Good]]:
+    some: list[Good] = []
+    size = 0
+    for good in goods:
+        if some and size + good.size > BATCH_BYTES_MAX:
+            yield some
+            some, size = [], 0
+        some.append(good)
+        size += good.size
+    if some:
+        yield some
+
+
+def _steps(places: Places, goods: Sequence[Good]) -> Iterator[journal.Step]:
+    for name in ("log/parts", "log/commits"):
+        make_folder(places.store / name)
+    yield from quarantine.folder(places)
+    for good in goods:
+        yield from quarantine.replace(places, good.path, good.raw)
+
+
+def _pass(places: Places, turn: journal.Turn, verdict: Verdict, *, now: Clock, random: Random) -> tuple[int, ...]:
+    """Go past what is lost, if that is all that is wrong. Raises Usage."""
+    found = _salvage(places, verdict)
+    left = [each.path for each in verdict.damage if each.path.removeprefix("log/") not in found]
+    if left or not found:
+        message = "nothing can be gone past: not every later link, or every header of a lost entry, is vouched for"
+        raise Usage(message, path=places.store / (left[0] if left else "log"), hint="refold help damage")
+    passed = list(found.values())
+    with open_store(places, random=random) as store:
+        steps = [*quarantine.folder(places), *gap.steps(places, passed, now=now, random=random), *_unfolded(store, passed)]
+        turn.commit(PASS, steps, store=store, intents=gap.INTENTS)
+    return tuple(sorted(seq for each in passed for seq in each.lost))
+
+
+def _unfolded(store: Store, passed: Sequence[Salvaged]) -> Iterator[journal.Step]:
+    """Yield the step that takes away which state is current, where it was folded with what is lost: it is folded anew without."""
+    folder = state_folder(store)
+    current = read_current(folder)
+    if current is None:
+        return
+    try:
+        size = Pointer.read(current, path=folder / CURRENT).size
+    except Corrupt:
+        return  # a state that is not readable is not current either
+    if size > min(seq for each in passed for seq in each.lost):
+        yield journal.remove(Target(Place.STORE, f"{folder.name}/{CURRENT}"), before=journal.digest(current))
+
+
+def _complete(places: Places) -> Iterator[str]:
+    """Complete what an earlier run recorded; yield its transactions."""
+    for entry in journal.entries(places):
+        ours = entry.journal is not None and entry.journal.kind in (HEAL.name, PASS.name)
+        if ours and entry.condition in (Condition.UNFINISHED, Condition.ENDED) and not journal.is_running(places):
+            journal.recover(places, entry.id, Direction.COMPLETE, open_store=lambda: open_store(places), intents=gap.INTENTS)
+            yield entry.id
+
+
+def _replay(places: Places, verdict: Verdict, sources: Sources, *, now: Clock, random: Random) -> tuple[Replay | None, str | None]:
+    """Fold what verifies onto the newest state that can be relied on; or say why not."""
+    until = _boundary(verdict)
+    if until is None:
+        return None, verdict.reason
+    try:
+        with open_store(places, random=random) as store:
+            return _replayed(store, until, sources.checkpoints, is_intact=verdict.kind is Kind.INTACT, now=now, random=random)
+    except Corrupt as error:  # the state cannot be had, or what it would be folded from lies within the damage
+        return None, error.message
+
+
+def _boundary(verdict: Verdict) -> int | None:
+    """Return up to where may be replayed; None where the policy, or the damage, forbids all of it."""
+    if verdict.kind is Kind.INTACT:
+        return verdict.size
+    if verdict.kind is Kind.RECOVERABLE:
+        return verdict.replay_until
+    return verdict.replay_until if verdict.kind is Kind.BOUNDARY and verdict.policy.allow_partial_replay else None
+
+
+def _replayed(
+    store: Store, until: int, checkpoints: Sequence[Checkpoint], *, is_intact: bool, now: Clock, random: Random
+) -> tuple[Replay | None, str | None]:
+    state = State.open(store)
+    proof = replays.prove(state, checkpoints)
+    began = state.size
+    if proof is Proof.DIFFERS:
+        return None, f"{proof.value}: refold fold --full makes another one"
+    if is_intact:
+        relations, recipe = recipes.relations(), recipes.search()
+        folding.fold(store, state, relations=relations, recipe=recipe, now=now, random=random)
+    elif began < until or state.absent is not None:
+        replays.replay(store, state, until, now=now, random=random)
+    state.close()
+    after = State.open(store)
+    done = Replay(began, after.size, after.number, proof, replays.prove(after, checkpoints))
+    after.close()
+    return done, None

@@ -1,0 +1,73 @@
+"""Replay: fold what verifies onto the newest state that can be relied on, up to a boundary, and say what that proves.
+
+The state of a checkpoint is what it was signed as, or it is not built upon. What lies before it is not read: a replay costs what follows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from refold import recipes
+from refold.errors import Corrupt
+from refold.folding import Fold, FoldReport, Reason
+from refold.outside import Clock, Random
+from refold.recover.verdict import Checkpoint
+from refold.state.digest import attested
+from refold.state.generation import State
+from refold.store import Store
+
+
+class Proof(StrEnum):
+    """What is known of the state that a replay began with, or ended in."""
+
+    PROVEN = "the state is the one that a checkpoint attests"
+    UNATTESTED = "no checkpoint attests this state"
+    DIFFERS = "the state is not the one that a checkpoint attests"
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """What a replay did."""
+
+    began: int  # entries that the state knew before
+    ended: int
+    generation: int
+    proof: Proof  # of what it began with
+    result: Proof  # of what it ended in
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Where a part of the log ends."""
+
+    size: int
+    last_hash: bytes
+
+
+def prove(state: State, checkpoints: Sequence[Checkpoint]) -> Proof:
+    """Compare a state with what was attested of its generation and size. Reads all of the state."""
+    said = [each.attested for each in checkpoints if (each.size, each.epoch) == (state.size, state.epoch)]
+    if not said or not state.size:
+        return Proof.UNATTESTED
+    return Proof.PROVEN if attested(state) in said else Proof.DIFFERS
+
+
+def replay(store: Store, state: State, until: int, *, now: Clock, random: Random) -> FoldReport:
+    """Fold the entries from where a state ends up to `until`, and publish. Raises Corrupt, Moved, Locked, WriteFailed."""
+    work = Fold(store, state, relations=recipes.relations(), recipe=recipes.search(), until=point(store, until), random=random)
+    if work.plan.first != state.size or work.plan.reason not in (Reason.NEW, Reason.NOTHING, Reason.FIRST):
+        raise Corrupt(f"the entries below {until} would all have to be read again: {work.plan.reason.value}", hint="refold audit --log")
+    for first, end in work.plan.batches:
+        work.batch(first, end)
+    return work.report(work.publish(now=now), compacted_parts=0)
+
+
+def point(store: Store, size: int) -> Point:
+    """Return where a part of the log ends. Raises Corrupt."""
+    head = store.log.head
+    if size == head.size:
+        return Point(size, head.last_hash)
+    hashes = [rows.hashes()[-1] for rows in store.log.rows(size - 1, size)] if size else [b""]
+    return Point(size, hashes[-1])
