@@ -151,6 +151,7 @@ class Memory:
         paths: Iterable[Path | str],
         *,
         reader: str = "auto",
+        mapping: Path | None = None,
         options: Options | None = None,
         progress: Callable[[ImportProgress], None] | None = None,
     ) -> ImportReport:
@@ -166,6 +167,7 @@ class Memory:
             self.store,
             [Path(path) for path in paths],
             reader=reader,
+            mapped=mapping,
             options=replace(options, user=scope.user),
             check=self._check_may_add,
             index=self._knowing,

@@ -6,8 +6,10 @@ import os
 import sys
 from collections.abc import Callable
 
-print("printed while it was imported")  # must not stand among the answers
-print("and so to standard error", file=sys.stderr)
+from refold.closed.frames import Kind, frame
+
+print("printed while it was imported", flush=True)  # must not stand among the answers
+print("and so to standard error", file=sys.stderr, flush=True)
 
 
 def echo(job: bytes) -> bytes:
@@ -30,6 +32,12 @@ def failing(job: bytes) -> bytes:
 
 def descriptors(job: bytes) -> bytes:
     return os.read(int(job), 1)
+
+
+def forging(job: bytes, write: Callable[[int, bytes], int] = os.write) -> bytes:
+    """Answer this job, and the next one before it is asked."""
+    write(4, frame(Kind.ANSWER, 1, b"this one") + frame(Kind.ANSWER, 2, b"the next one"))
+    return job
 
 
 def hungry(job: bytes) -> bytes:

@@ -12,13 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from refold import Memory, recipes
+from refold import settings as config
 from refold.closed import fold as closed
 from refold.closed.closure import Level
 from refold.closed.worker import Worker
 from refold.errors import NotAllowed, Usage, WorkerFailed
 from refold.fold import forms
-from refold.fold.ground import fold_batch
+from refold.fold.ground import Told, fold_batch
+from refold.fold.job import Answered, Job, decode_result, encode_job
 from refold.fold.relations import Relations
+from refold.fold.worker import answer
 from refold.ingest import add
 from refold.model import Event, Role
 from refold.reading import Folded
@@ -53,6 +56,19 @@ def test_a_closed_fold_of_all_that_is_labelled_gives_the_same_rows():
             assert fold_events(said) == fold_batch(said, shipped())
 
         of_any_text()
+
+
+def test_the_answers_of_a_model_are_read_in_a_closed_worker_as_in_process():
+    fact = {"event": "e1", "relation": "lives_in", "act": "say", "modality": "asserted", "entity": None, "entity_in": "e1"}
+    fact |= {"value": "Munich", "qualifier": None, "words": "living in Munich", "when": "since 2023"}
+    told = Told(event("I have been living in Munich since 2023."), FACT_KEY)
+    contents = (json.dumps({"facts": [fact], "aliases": []}), "no json {")
+    answers = tuple(Answered(bytes([number] * 16), {"e1": told}, content) for number, content in enumerate(contents))
+    job = encode_job(Job(config.text("relations.toml"), "model/x", 4_000, answers))
+    with Worker("refold.fold.worker:answer", require=Level.TRIPWIRE) as worker:
+        assert worker.ask(job) == answer(job)
+        assert worker.ask(job) == answer(job)
+    assert [len(reading.folded.assertions) for reading in decode_result(answer(job))] == [1, 0]
 
 
 def test_a_closed_fold_gives_the_state_of_one_in_process(places: Places):

@@ -80,6 +80,13 @@ def test_a_job_and_an_answer_have_a_largest_size():
             hungry.ask(b"1001")
 
 
+def test_an_answer_to_a_job_that_was_not_asked_yet_is_not_taken():
+    with worker("forging") as forging:
+        assert forging.ask(b"job") == b"this one"
+        with pytest.raises(WorkerFailed, match="beside the protocol"):
+            forging.ask(b"job")
+
+
 def test_a_descriptor_that_could_be_inherited_is_not_there():
     reads, writes = os.pipe()
     try:

@@ -22,8 +22,12 @@ DIFFERING = "RF-IMPORT-002"  # an event was there already, for others or about f
 
 
 def _configure(command: ArgumentParser) -> None:
+    from refold.imports.recognise import NAMES
+
     command.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files, and folders of them")
-    command.add_argument("--reader", default="auto", metavar="auto|NAME", help="the format; recognised by default")
+    formats = f"the format, recognised by default: {', '.join(NAMES)}"
+    command.add_argument("--reader", default="auto", metavar="auto|NAME", help=formats)
+    command.add_argument("--mapping", type=Path, metavar="FILE", help="how to read JSON lines of another form (`refold help mapping`)")
     arguments.add_scope(command)
     command.add_argument("--author", metavar="NAME", help="who speaks where the file names nobody")
     command.add_argument("--said-at", type=arguments.said_at, metavar="TIME", help="when it was said, where the file does not say so")
@@ -38,7 +42,9 @@ def _run(given: Namespace) -> Outcome:
 
     options = Options(given.user, given.agent, given.run_id, given.author, tuple(given.subject), tuple(given.audience), given.said_at)
     with opened(given) as memory, progress() as show:
-        report = memory.import_files(given.paths, reader=given.reader, options=options, progress=lambda done: show(_so_far(done)))
+        report = memory.import_files(
+            given.paths, reader=given.reader, mapping=given.mapping, options=options, progress=lambda done: show(_so_far(done))
+        )
         findings = cautions(memory, **arguments.scope(given))
     outcome = imported(report)
     return replace(outcome, findings=[*findings, *outcome.findings])

@@ -184,6 +184,25 @@ Times are ISO 8601: 2024, 2024-06, 2024-06-01 or 2024-06-01T18:30Z. Without an o
 --valid-at    only what claims to hold at this time ("since 2023", "until June")
 """,
     ),
+    "mapping": (
+        "JSON lines of any form: import --mapping FILE",
+        """
+A TOML file says under which keys of a line the words, the time and the speaker stand; keys within keys are joined by dots:
+
+    text = "body.plain"      # needed
+    said_at = "sent"         # a time in any form that `refold help times` knows, or a number since 1970
+    author = "from.name"
+    role = "kind"            # user where it is missing
+    ref = "thread"           # the session; the file's name where it is missing
+    part = "number"          # the place in it; the number of the line where it is missing
+    title = "subject"
+    source = "chat"          # the kind of source itself: chat, mail, doc
+    [roles]                  # what the role's values mean, where they are others than user, assistant, system, tool, document
+    customer = "user"
+
+    refold import tickets.jsonl --mapping tickets.toml --user ada
+""",
+    ),
     "migrate": (
         "moving in from mem0, MCP's memory server, Letta or Graphiti",
         """

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from refold import ingest
 from refold.errors import NotAllowed, Usage
-from refold.imports import recognise
+from refold.imports import mapping, recognise
 from refold.imports.reader import File, Malformed, Options, Reader, Said
 from refold.model import Draft, Role, Source
 from refold.outside import Clock, Random
@@ -63,6 +63,7 @@ def import_files(
     paths: Sequence[Path],
     *,
     reader: str = recognise.AUTO,
+    mapped: Path | None = None,
     options: Options | None = None,
     index: Callable[[], AbstractContextManager[ingest.Index | None]] = nullcontext,
     check: Check = lambda draft: None,
@@ -73,9 +74,10 @@ def import_files(
 ) -> ImportReport:
     """Import files, and the files in folders. Raises Usage or NotAllowed where nothing at all could go in.
 
-    `check` raises NotAllowed for a draft that may not be added: such a record is left out, and all of them where it concerns the options.
+    `mapped` names a mapping (`imports.mapping`), by which all of them are read. `check` raises NotAllowed for a draft that may not be
+    added: such a record is left out, and all of them where it concerns the options.
     """
-    chosen = None if reader == recognise.AUTO else recognise.named(reader)
+    chosen = mapping.reader(mapped) if mapped else None if reader == recognise.AUTO else recognise.named(reader)
     started = now()
     options = replace(options or Options(), latest=started + DAY)
     anything = options.draft(Said("x", Source("chat", "x"), Role.USER))

@@ -5,12 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 
 from refold.errors import Usage
-from refold.imports import chatgpt_export, markdown, openai_messages, text
+from refold.imports import chatgpt_export, claude_code, claude_export, codex, markdown, mbox, openai_messages, text
 from refold.imports.reader import Reader
 
 HEAD_BYTES = 64 << 10
 AUTO = "auto"
-READERS = (chatgpt_export.READER, openai_messages.READER, markdown.READER, text.READER)
+READERS = (
+    claude_export.READER,
+    chatgpt_export.READER,
+    claude_code.READER,
+    codex.READER,
+    openai_messages.READER,
+    mbox.READER,
+    markdown.READER,
+    text.READER,
+)
 NAMES = tuple(reader.name for reader in READERS)
 
 
