@@ -8,11 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from refold.store import Places, Store, create
 from refold.store import places as find_places
 
 os.environ.pop("COLUMNS", None)  # what commands print is as wide as the tests say
+
+
+# How long an example takes says more of the machine, and of what else runs on it, than of the code.
+settings.register_profile("refold", deadline=None)
+settings.load_profile("refold")
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from functools import partial
 from refold import journal
 from refold.closed import fold as closed
 from refold.closed.closure import Level
-from refold.errors import Drifted, Locked
+from refold.errors import Locked
 from refold.fold.ground import fold_batch
 from refold.fold.relations import Relations
 from refold.fold.symbolic import EXTRACTOR
@@ -30,7 +31,8 @@ from refold.store import Store
 
 BATCH_ENTRIES_MIN = 256
 BATCHES_MAX = 196  # with plan, publish, catch-up and compact, a flow has at most two hundred tasks
-TRIES_MAX = 5
+TRIES_MIN = 5  # as often is planned again, however long that takes
+TRYING_SECONDS_MAX = 120.0  # after which a fold that others were faster than every time gives way
 
 Report = Callable[[int, int], None]
 
@@ -201,6 +203,7 @@ def fold(
     random: Random = os.urandom,
     progress: Report | None = None,
     require_closure: Level | None = None,
+    timer: Callable[[], float] = time.monotonic,
 ) -> FoldReport:
     """Fold all that is new (all there is, if `full`), publish it, and compact the log. Raises Corrupt, Locked, WriteFailed.
 
@@ -217,13 +220,18 @@ def fold(
             fold_events=fold_events,
             closure_level=level,
         )
-        published, work = _fold(make, state, now=now, progress=progress)
+        published, work = _fold(make, state, now=now, progress=progress, timer=timer)
     return work.report(published, compacted_parts=compact_log(store, now=now, random=random))
 
 
-def _fold(make: Callable[[State], Fold], state: State, *, now: Clock, progress: Report | None) -> tuple[Published | None, Fold]:
-    """Fold and publish, and begin again where another fold published first."""
-    for _ in range(TRIES_MAX):
+def _fold(
+    make: Callable[[State], Fold], state: State, *, now: Clock, progress: Report | None, timer: Callable[[], float]
+) -> tuple[Published | None, Fold]:
+    """Fold and publish. Where another fold published first, plan again, on what it published: each time one of several gets through."""
+    until = timer() + TRYING_SECONDS_MAX
+    tried = 0
+    while True:
+        tried += 1
         work = make(state)
         for first, end in work.plan.batches:
             work.batch(first, end)
@@ -232,8 +240,9 @@ def _fold(make: Callable[[State], Fold], state: State, *, now: Clock, progress: 
         try:
             return work.publish(now=now), work
         except Moved:
+            if tried >= TRIES_MIN and timer() > until:
+                raise Locked(f"other folds published first, {tried} times in a row", hint="refold fold") from None
             state = State.open(work.store)
-    raise Drifted(f"other folds published first, {TRIES_MAX} times in a row", hint="refold fold")
 
 
 def compact_log(store: Store, *, now: Clock, random: Random = os.urandom) -> int:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING
 from refold import given, ingest, settings, times
 from refold import store as stores
 from refold.errors import Usage
-from refold.model import AliasKind, Draft, Event, Role, Scope, Source, SubjectId, View
+from refold.model import AliasKind, Draft, Role, Scope, Source, SubjectId, View
 from refold.outside import Clock, Random, clock
 from refold.reading import Fact, Hit
 from refold.settings import Principal
 from refold.state.generation import State, reading
+from refold.state.unfolded import Unfolded
 from refold.store import Places, Store, places
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Memory:
         self._now = now
         self._random = random
         self._state = State.open(store)
-        self._tail: tuple[int, int, list[Event]] = (0, 0, [])  # from, to, events
+        self._tail = Unfolded(store.log)
 
     @classmethod
     def create(
@@ -82,7 +83,7 @@ class Memory:
     def close(self) -> None:
         """Drop keys, tables and files."""
         self._state.close()
-        self._tail = (0, 0, [])
+        self._tail = Unfolded(self.store.log)
         self.store.close()
 
     def __enter__(self) -> Memory:
@@ -256,7 +257,7 @@ class Memory:
 
         view = self._view(user_id, agent_id, run_id)
         with self._reading() as state:
-            return find(state, self._unfolded(state), self.store.log, view, query, limit=limit, explain=explain)
+            return find(state, self._tail.behind(state), self.store.log, view, query, limit=limit, explain=explain)
 
     def context(
         self, query: str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None, tokens: int = 300
@@ -266,7 +267,7 @@ class Memory:
 
         view = self._view(user_id, agent_id, run_id)
         with self._asking() as state:
-            return context(state, self._unfolded(state), self.store.log, view, query, tokens=tokens)
+            return context(state, self._tail.behind(state), self.store.log, view, query, tokens=tokens)
 
     def facts(
         self,
@@ -292,11 +293,19 @@ class Memory:
         with self._asking() as state:
             return facts(state, self.store.log, view, entity=entity, relation=relation, history=history, all=all, limit=limit)
 
+    def similar(self, entity: str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> list[str]:
+        """Return names like one by which nobody is known, of those that may be seen; none where somebody is."""
+        from refold.state.similar import similar
+
+        view = self._view(user_id, agent_id, run_id)
+        with self._asking() as state:
+            return similar(state, view, entity)
+
     def unfolded(self, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> int:
         """Return how many events, of those that may be seen, no fold has read yet: no fact rests on them."""
         view = self._view(user_id, agent_id, run_id)
         with self._reading() as state:
-            return sum(map(view.admits, self._unfolded(state)))
+            return sum(map(view.admits, self._tail.behind(state)))
 
     def why(
         self, fact: Fact | bytes | str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
@@ -356,17 +365,6 @@ class Memory:
         with self._reading() as state:
             state.require_rows()
             yield state
-
-    def _unfolded(self, state: State) -> list[Event]:
-        """Return the events that the state does not know yet; read once, then followed."""
-        head, _ = self.store.log.refresh()
-        first, end, events = self._tail
-        if first != state.size:
-            first, end, events = state.size, state.size, []
-        if end < head.size:
-            events = [*events, *(event for batch in self.store.log.events(end, head.size) for event in batch)]
-        self._tail = (first, head.size, events)
-        return events
 
     def _view(
         self,

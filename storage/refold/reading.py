@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import IntEnum, StrEnum
 
-from refold.model import Act, EventId, Mention, Modality, Precision, Span, SubjectId, Validity
+from refold.model import Act, EventId, Mention, Modality, Precision, Role, Span, SubjectId, Validity
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +197,7 @@ class Hit:
     source: str
     said_at: int
     speaker: str
+    role: Role
     score: float
     folded: bool  # False: from the unfolded tail of the log
     explain: dict[str, float] = field(default_factory=dict)

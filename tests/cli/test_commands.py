@@ -292,3 +292,25 @@ def test_an_import_of_which_a_principal_may_write_nothing_is_not_allowed(shell, 
     (tmp_path / "chat.jsonl").write_text('{"role": "user", "name": "ben", "content": "I like tea."}\n')
     printed = shell.json("import", str(tmp_path / "chat.jsonl"), "--as", "assistant")
     assert (printed.code, printed.envelope["exit_class"]) == (16, "not-allowed")
+
+
+def test_why_a_name_holds_is_told_once(shell):
+    shell("add", "My name is Ada Brandt.", "--user", "ada", "--source", "chat:9#1", "--said-at", "2024-07-01")
+    shell("add", "Everyone calls me Addie.", "--user", "ada", "--source", "chat:9#2", "--said-at", "2024-07-02")
+    assert shell("fold").code == 0
+    facts = {fact["value"]: fact["fact_id"] for fact in shell.json("facts", "--user", "ada", "--history").data["facts"]}
+    for name in ("Ada Brandt", "Addie"):
+        assert "same as" not in shell("why", facts[name], "--user", "ada").out
+    assert shell("why", facts["Munich"], "--user", "ada").out.count("same as") == 2
+
+
+def test_a_name_that_nobody_bears_is_answered_with_those_like_it_that_may_be_seen(shell):
+    for labels, text in (((), "Zebulon lives in Oslo."), (("--audience", "doctor"), "Zebulona lives in Bonn.")):
+        shell("add", text, "--user", "ada", "--said-at", "2024-07-01", *labels)
+    shell("fold")
+    printed = shell("facts", "Zebulun", "--user", "ada")
+    assert printed.out.splitlines()[-1] == "nobody is known by this name; alike are Zebulon"
+    assert shell.json("facts", "Zebulun", "--as", "operator").data["similar"] == ["Zebulon", "Zebulona"]
+    assert shell.json("facts", "Zebulon", "--user", "ada").data["similar"] == []
+    assert shell.json("facts", "Zebulon", "--user", "ada", "--relation", "likes").data["similar"] == []
+    assert shell.json("facts", "Zebulun", "--user", "ben").data["similar"] == []

@@ -32,6 +32,7 @@ LIMITED = {
     "find": lambda memory: memory.find("Oslo", user_id="ben"),
     "import_files": lambda memory: memory.import_files([Path("x")], options=Options(user="ben")),
     "search": lambda memory: memory.search("Oslo", user_id="ben"),
+    "similar": lambda memory: memory.similar("Ben", user_id="ben"),
     "unfolded": lambda memory: memory.unfolded(user_id="ben"),
     "why": lambda memory: memory.why("00000000", user_id="ben"),
     "add": lambda memory: memory.add("I live in Oslo.", user_id="ben"),

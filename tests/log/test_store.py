@@ -55,6 +55,16 @@ def test_a_store_is_opened_with_its_own_vault_only(store: Store, tmp_path: Path)
         open_store(find_places(store.places.store, other.vault, other.root, env={}))
 
 
+def test_a_store_json_that_names_another_log_than_lies_beside_it_is_damage(store: Store, tmp_path: Path):
+    other = find_places(tmp_path / "s2", tmp_path / "v2", tmp_path / "r2", env={})
+    create(other, now=now).close()
+    path = store.places.store / "store.json"
+    path.write_bytes((other.store / "store.json").read_bytes())
+    with pytest.raises(Corrupt, match="another log than the commits beside it") as caught:
+        open_store(find_places(store.places.store, store.places.vault, store.places.root, env={}))
+    assert caught.value.path == str(path)
+
+
 def test_where_no_store_is_none_is_made(places: Places):
     with pytest.raises(StoreMissing) as error:
         open_store(places)

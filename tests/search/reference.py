@@ -124,7 +124,8 @@ def _cues(event, query, named, speaker, first, recipe):
     score += fixed(weights.speaker) if len(named) == 1 and speaker in named else 0
     score += fixed(weights.when) if asks_when(query) and shows & Cue.TIME else 0
     score += fixed(weights.question) if shows & Cue.ASKS else 0
-    score += fixed(weights.first) if first else 0
+    score += fixed(weights.first) if first and event.role.asserts else 0
+    score += 0 if event.role.asserts else fixed(weights.context_only)
     distance = Dates(query).distance(event.said_at)
     if distance is not None and distance < weights.days * DAY:
         score += fixed(weights.date * (1 - distance / (weights.days * DAY)))

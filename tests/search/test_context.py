@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -11,10 +12,11 @@ from hypothesis import strategies as st
 from refold import recipes
 from refold.errors import Usage
 from refold.fold.ground import fold_event
-from refold.model import Scope, View
+from refold.model import Role, Scope, Source, View
 from refold.state.context import Context, context, estimate, one_line
 from refold.state.generation import State
-from refold.store import Store
+from refold.store import Store, create, places
+from tests.conftest import now
 from tests.search.test_search import tail_of
 from tests.state.made import add, fold, mentions_each_word, nothing, say
 
@@ -110,3 +112,69 @@ def test_a_text_as_data_is_one_quoted_line(text):
     assert line[0] == line[-1] == '"'
     inner = line[1:-1].replace("\\\\", "").replace('\\"', "")
     assert '"' not in inner
+
+
+def remembered(store: Store, *drafts) -> State:
+    """Add what was said, and fold it as it is shipped."""
+    add(store, drafts)
+    return fold(store, by=lambda event: fold_event(event, os.urandom(32), recipes.relations())).state
+
+
+def test_a_condition_is_told_in_the_words_that_say_how_it_is_meant(store):
+    state = remembered(store, say("ada", "I'm allergic to pollen. I have asthma. My sister is called Ruth.", at="1"))
+    told = ask(store, state, "is there anything to mind?").text.split("\n")[:3]
+    assert sorted(line.split(" [")[0] for line in told) == [
+        '"ada" "sister": "Ruth"',
+        '"ada" condition: "allergic to pollen"',
+        '"ada" condition: "have asthma"',
+    ]
+
+
+def test_a_guess_is_told_as_one(store):
+    assert 'likes: "opera", hedged' in ask(store, remembered(store, say("ada", "I might like opera.", at="1")), "opera").text
+
+
+def test_an_event_of_which_something_holds_no_longer_says_so(store):
+    state = remembered(
+        store,
+        say("ada", "I live in Oslo with three cats and a view of the harbour.", at="1", day=1),
+        say("ada", "I live in Bergen now, in a house.", at="2", day=2),
+        say("ada", "I live in Oslo or nowhere, as the saying goes in my family.", at="3", day=3),
+    )
+    lines = {line.rsplit("#")[-1]: line for line in ask(store, state, "where does ada live, Oslo or Bergen?").text.split("\n")}
+    assert '(no longer: "Oslo")' in lines["1]"]
+    assert "no longer" not in lines["2]"]
+
+
+def test_what_holds_again_is_not_called_past(store):
+    said = [
+        say("ada", f"I live in {city}, by the way, and that is a fact.", at=str(day), day=day)
+        for day, city in enumerate(("Rome", "Oslo", "Rome"))
+    ]
+    found = ask(store, remembered(store, *said), "Rome or Oslo by the way?").text
+    assert found.count("no longer") == 1
+    assert '(no longer: "Oslo")' in found
+
+
+def test_an_event_that_a_fact_tells_is_not_told_again(store):
+    state = remembered(store, say("ada", "I live in Munich.", at="1"), say("ada", "Munich is green.", at="2"))
+    assert [line.rsplit("#")[-1] for line in ask(store, state, "what about Munich?").text.split("\n")] == ["1]", "2]"]
+
+
+def test_what_nobody_said_is_marked(store):
+    spoken = say("ada", "Munich it is", at="1")
+    state = remembered(store, spoken, replace(spoken, role=Role.ASSISTANT, source=Source("chat", "ada", "2")))
+    assert '"Munich it is" [chat:ada#1]' in ask(store, state, "Munich").text
+    assert 'chat:ada (assistant): "Munich it is" [chat:ada#2]' in ask(store, state, "Munich").text
+
+
+def test_facts_of_equal_rank_stand_in_an_order_that_hidden_events_do_not_change(tmp_path):
+    seen = [say("ada", f"I like {thing}.", at=str(at)) for at, thing in enumerate(("tea", "jazz", "chess", "opera", "sailing", "rye"))]
+    hidden = [
+        say("ada", f"I like {thing} and opera.", at=f"h{at}", audience=("doctor",)) for at, thing in enumerate(("rum", "tea", "chess"))
+    ]
+    view, texts = View(Scope(user="ada"), labels=frozenset()), set()
+    for number, drafts in enumerate((seen, [*hidden, *seen], [*seen[:3], *hidden, *seen[3:]])):
+        with create(places(tmp_path / f"s{number}", tmp_path / f"v{number}", tmp_path / f"r{number}", env={}), now=now) as store:
+            texts.add(ask(store, remembered(store, *drafts), "what do I like?", view=view).text)
+    assert len(texts) == 1

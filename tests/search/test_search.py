@@ -168,6 +168,22 @@ def test_explain_parts_add_up_to_the_score(store):
     assert {"coverage", "context", "length", "speaker", "when", "date"} <= set().union(*(hit.explain for hit in found.hits))
 
 
+def test_what_nobody_said_does_not_outrank_what_people_said_as_relevantly(store):
+    system = "You are a helpful assistant for travel plans. Always mention the passport and the passport office when a passport is needed."
+    drafts = [
+        Draft(system, source=Source("chat", "ada", "1"), role=Role.SYSTEM, scope=Scope(user="ada")),
+        say("ada", "My passport runs out in May.", at="2"),
+        Draft(
+            "Your passport runs out in May, so go soon.", source=Source("chat", "ada", "3"), role=Role.ASSISTANT, scope=Scope(user="ada")
+        ),
+        Draft("passport: expires in May", source=Source("chat", "ada", "4"), role=Role.TOOL, scope=Scope(user="ada")),
+    ]
+    add(store, drafts)
+    for state in (State.open(store), fold(store).state):
+        hits = search(state, tail_of(store, state), store.log, View(Scope(user="ada")), "when does the passport run out?")
+        assert (hits[0].role, len(hits)) == (Role.USER, 4)
+
+
 def test_the_name_of_a_document_is_nobodys_name(store):
     add(store, [Draft("a chat about tea", source=Source("chat", "a", part), role=Role.DOCUMENT) for part in "12"])
     found = find(fold(store).state, [], store.log, OPERATOR, "chat", explain=True)

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -198,6 +199,19 @@ def test_only_the_tables_that_are_named_are_read(world: World):
     sources = {name: source(name) for name in ("one", "two", "three")}
     views.ask("SELECT one.n FROM one JOIN TWO USING (n)", sources=sources, log=world.store.log)
     assert read == ["one", "two"]
+
+
+@pytest.mark.parametrize(("rows", "limits"), [(11, {"rows_max": 10}), (10**12, {"rows_max": 10}), (100, {"bytes_max": 700})])
+def test_an_answer_that_is_too_long_is_refused_before_all_of_it_is_there(world: World, rows: int, limits: dict[str, Any]):
+    with pytest.raises(Usage, match="the answer has at least") as caught:
+        views.ask(f"SELECT * FROM range({rows})", sources={}, log=world.store.log, **limits)
+    assert "LIMIT" in str(caught.value.hint)
+    assert caught.value.details["limit"] in limits.values()
+    assert int(caught.value.details["found"]) > int(caught.value.details["limit"])
+
+
+def test_an_answer_as_long_as_it_may_be_is_given(world: World):
+    assert views.ask("SELECT * FROM range(100)", sources={}, log=world.store.log, rows_max=100, bytes_max=1_000).num_rows == 100
 
 
 def test_nothing_is_spilled_to_disk(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -98,9 +98,11 @@ def _facts(given: Namespace) -> Outcome:
             limit=given.limit,
         )
         unfolded = 0 if given.as_of is not None else memory.unfolded(**arguments.scope(given))
+        similar = memory.similar(given.entity, **arguments.scope(given)) if given.entity and not facts else []
     lines = [*(shown.fact_table(facts, standing=given.history or given.all) or ["no facts"]), "", plural(len(facts), "fact")]
     lines += [f"{plural(unfolded, 'event')} not folded yet: refold fold"] if unfolded else []
-    data = {"facts": [shown.fact_data(fact) for fact in facts], "unfolded": unfolded}
+    lines += [f"nobody is known by this name; alike are {', '.join(map(visible, similar))}"] if similar else []
+    data = {"facts": [shown.fact_data(fact) for fact in facts], "unfolded": unfolded, "similar": similar}
     return Outcome(data, lines, missing, disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
 
 

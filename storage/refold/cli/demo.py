@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from refold import files, settings, store, times
-from refold.cli import explained, imports, shown
+from refold.cli import explained, imports, remember, shown
 from refold.cli.command import FORMAT_VERSION, Command
 from refold.cli.envelope import Outcome
 from refold.cli.orchestrator import Home, child
@@ -138,7 +138,7 @@ def shown_to(folder: Path, memory: Memory, imported: ImportReport, night: dict[s
     where = from_here(folder)
     lines = [
         f"log      {plural(status.events, 'event')} from {plural(imported.files, 'file')}, {plural(status.subjects, 'person', 'people')}",
-        f"fold     {plural(status.assertions, 'assertion')}, {counts['rejected']:,} rejected; read by patterns, no model was asked",
+        f"fold     {remember.facts_line(status)}, {counts['rejected']:,} rejected; read by patterns, no model was asked",
         f"nightly  {night['state'].lower()} in Prefect: generation {counts['generation']}",
         "",
         f"facts about {WHO}",

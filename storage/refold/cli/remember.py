@@ -14,6 +14,7 @@ from refold.cli.progress import progress
 from refold.cli.visible import from_here, plural, table
 from refold.closed.closure import Level
 from refold.model import Role
+from refold.reading import Standing
 
 if TYPE_CHECKING:
     from refold.folding import FoldPlan, FoldReport
@@ -177,11 +178,20 @@ def _status_data(status: Status) -> dict[str, object]:
         "sources": status.sources,
         "subjects": status.subjects,
         "assertions": status.assertions,
+        "facts": status.standings,
         "edges": status.edges,
         "rejections": status.rejections,
         "unfinished": status.unfinished,
         "incomplete_since": status.incomplete_since,
     }
+
+
+def facts_line(status: Status) -> str:
+    """Return how many facts hold, and how many stand otherwise."""
+    if status.standings is None:
+        return "too many to count every morning: refold sql 'select standing, count(*) from facts group by standing'"
+    otherwise = [f"{count:,} {standing}" for standing, count in status.standings.items() if standing != Standing.HOLDS]
+    return ", ".join([f"{status.standings.get(Standing.HOLDS, 0):,} hold", *otherwise])
 
 
 def status_lines(status: Status) -> list[str]:
@@ -198,7 +208,8 @@ def status_lines(status: Status) -> list[str]:
         ("log", log),
         ("state", state),
         ("to fold", f"{plural(status.unfolded, 'entry', 'entries')}" if status.unfolded else "nothing"),
-        ("facts", f"{plural(status.assertions, 'assertion')}, {plural(status.edges, 'alias', 'aliases')}; rejected: {rejected}"),
+        ("facts", facts_line(status)),
+        ("said", f"{plural(status.assertions, 'assertion')}, {plural(status.edges, 'alias', 'aliases')}; rejected: {rejected}"),
         ("keys", f"epoch {status.epoch}" + (", fenced: an erasure is under way" if status.fenced else "")),
         ("store", from_here(status.places.store)),
         ("vault", from_here(status.places.vault)),

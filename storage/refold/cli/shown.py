@@ -59,6 +59,7 @@ def hit_data(hit: Hit) -> dict[str, object]:
         "source": hit.source,
         "said_at": times.iso(hit.said_at),
         "speaker": hit.speaker,
+        "role": hit.role.value,
         "score": round(hit.score, 6),
         "folded": hit.folded,
     }
@@ -112,8 +113,10 @@ def since(fact: Fact) -> str:
 
 
 def hit_table(hits: Sequence[Hit]) -> list[str]:
-    """Return one line per found event; those that no fold has read yet are marked."""
-    marks = [() if all(each.folded for each in hits) else ("" if hit.folded else "unfolded",) for hit in hits]
+    """Return one line per found event; those that no fold has read yet, and those that nobody said, are marked."""
+    unfolded = [() if all(each.folded for each in hits) else ("" if hit.folded else "unfolded",) for hit in hits]
+    unsaid = [() if all(each.role.asserts for each in hits) else ("" if hit.role.asserts else hit.role.value,) for hit in hits]
+    marks = [(*one, *other) for one, other in zip(unfolded, unsaid, strict=True)]
     rows = [
         (hit.speaker, times.short(hit.said_at), source(hit.source), *mark, quoted(hit.text)) for hit, mark in zip(hits, marks, strict=True)
     ]

@@ -14,6 +14,7 @@ from refold.fold.verb_group import Reading, Tense
 from refold.model import Act, Modality
 
 SKIPS_MAX = 3
+_CLAUSES = frozenset(("Rest", "Action", "Doing"))  # kinds of slots that take in dates and adverbs themselves
 _AFTER_ALL = frozenset(
     ("and", "but", "because", "so", "since", "now", "yesterday", "today", "recently", "already", "again", "though", "when", "after")
 )
@@ -83,20 +84,33 @@ def _filled(found: Binding, slot: Slot, scene: Scene, following: Element | None)
     if slot is WHEN:
         found.time = found.time or ((at, scene.time_at[at]) if at in scene.time_at else None)
         return found.time is not None
-    if at in scene.time_at and slot.kind not in ("Rest", "Action", "Doing"):
+    if slot.kind not in _CLAUSES:
+        at = _passed(found, slot, scene, at)
+    literal = following if isinstance(following, str) and following not in (",", ".") else None
+    filled = fill(slot, scene, at, literal)
+    if filled is None:
+        return False
+    ranges, found.end = filled
+    _bind(found, slot, ranges)
+    return True
+
+
+def _passed(found: Binding, slot: Slot, scene: Scene, at: int) -> int:
+    """Pass over a date before a slot, and over adverbs and a `no` before a value; return where the slot begins."""
+    if at in scene.time_at:
         found.time = (at, scene.time_at[at])
         at = scene.time_at[at]
-    if slot.role == "x" and slot.kind not in ("Rest", "Action", "Doing"):
+    if slot.role == "x":
         while scene.word(at) in english.ADVERBS and not scene.is_name(at):
             at += 1
         if scene.word(at) == "no" and scene.word(at + 1) not in ("one", "longer", "matter", ""):
             found.is_denied = True
             at += 1
-    literal = following if isinstance(following, str) else None
-    filled = fill(slot, scene, at, literal if literal not in (",", ".") else None)
-    if filled is None:
-        return False
-    ranges, found.end = filled
+    return at
+
+
+def _bind(found: Binding, slot: Slot, ranges: list[Range]) -> None:
+    """Record what a slot was filled with, by its role."""
     if slot.role == "x":
         found.values, found.slot = ranges, slot
     elif slot.role == "q":
@@ -107,7 +121,6 @@ def _filled(found: Binding, slot: Slot, scene: Scene, following: Element | None)
         found.a, found.end = ranges[0], ranges[0][1]
     elif slot.role == "b":
         found.b = ranges[0]
-    return True
 
 
 def _owned(found: Binding, scene: Scene, element: str) -> bool:

@@ -238,25 +238,30 @@ def _pattern(elements: tuple[Element, ...], line: str, relation: str, act: Act, 
         return Pattern(relation, act, Shape.POSSESSIVE, line, elements, elements[at + 1 :], elements[1:at], verb="be")
     if head == "my":
         return Pattern(relation, act, Shape.PHRASE, line, elements, elements[1:])
-    if isinstance(head, Slot) and head.kind == "Key":
+    if isinstance(head, Slot):
+        return _slot_pattern(head, elements, line, relation, act, event=event)
+    return Pattern(relation, act, Shape.CLAUSE, line, elements, elements[1:], verb=str(head))
+
+
+def _slot_pattern(head: Slot, elements: tuple[Element, ...], line: str, relation: str, act: Act, *, event: bool) -> Pattern:
+    """Return a pattern that begins with a slot: its kind, or what follows, says what shape it has."""
+    if head.kind == "Key":
         return Pattern(relation, act, Shape.LINE, line, elements, elements)
-    if isinstance(head, Slot) and head.only:
+    if head.only:
         return Pattern(relation, act, Shape.CLAUSE, line, elements, elements)
-    if isinstance(head, Slot) and head.kind == "Person":
+    if head.kind == "Person":
         return Pattern(relation, act, Shape.WHOLE, line, elements, elements)
-    if isinstance(head, Slot) and elements[1:3] == ("and", "I") and len(elements) > 4:
+    if elements[1:3] == ("and", "I") and len(elements) > 4:
         key, is_past = _verb(str(elements[3]), event=event)
         rest = elements[4:]
         return Pattern(relation, act, Shape.SUBJECT, line, elements, rest, subject=head, verb=key, is_past=is_past, is_shared=True)
-    if isinstance(head, Slot) and elements[1:3] == (",", "my") and head.role == "x":
+    if elements[1:3] == (",", "my") and head.role == "x":
         return Pattern(relation, act, Shape.PHRASE, line, elements, elements[3:], subject=head)
-    if isinstance(head, Slot):
-        verb = elements[1] if len(elements) > 2 else None
-        if not isinstance(verb, str) or head.role != "x":
-            raise Usage("a pattern that begins with a slot goes on with a verb, or has a list of its first words: {x:Kind+List}")
-        key, is_past = _verb(verb, event=event)
-        return Pattern(relation, act, Shape.SUBJECT, line, elements, elements[2:], subject=head, verb=key, is_past=is_past)
-    return Pattern(relation, act, Shape.CLAUSE, line, elements, elements[1:], verb=str(head))
+    verb = elements[1] if len(elements) > 2 else None
+    if not isinstance(verb, str) or head.role != "x":
+        raise Usage("a pattern that begins with a slot goes on with a verb, or has a list of its first words: {x:Kind+List}")
+    key, is_past = _verb(verb, event=event)
+    return Pattern(relation, act, Shape.SUBJECT, line, elements, elements[2:], subject=head, verb=key, is_past=is_past)
 
 
 def _subject_pattern(elements: tuple[Element, ...], line: str, relation: str, act: Act, *, event: bool) -> Pattern:

@@ -178,37 +178,52 @@ def _lowered(plain: str) -> str:
     return lowered if len(lowered) == len(plain) else "".join(low if len(low := char.lower()) == 1 else char for char in plain)
 
 
+class _Words:
+    """The words of the sentence that is being read, and where each stands."""
+
+    __slots__ = ("ends", "is_overlong", "starts", "words")
+
+    def __init__(self, *, is_overlong: bool = False) -> None:
+        self.words: list[str] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.is_overlong = is_overlong  # it had more words than a sentence may have: nothing is read of it
+
+    def add(self, word: str, at: int, stop: int) -> None:
+        self.words.append(word), self.starts.append(at), self.ends.append(stop)
+
+
 def _split(text: str, plain: str, lowered: str, bounds: Span, caseless: bool, voice: Span | None) -> Iterator[Sentence]:
-    words: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    is_overlong = False
+    said = _Words()
     for match in _TOKEN.finditer(plain, *bounds):
-        at, stop = match.span()
-        word = lowered[at:stop]
-        mark = ""
-        if word in english.TERMINATORS:
-            if word == "." and words and plain[stop : stop + 1].isalnum():
-                continue
-            mark = "?" if "?" in plain[at : stop + 1] else word
-            words.append(word), starts.append(at), ends.append(stop)
-        elif word[0] == "\n":
-            if words and (len(word) > 1 or not _is_wrapped(plain, at, stop)):
-                mark = word[0]
-        elif "'" in word or word in english.WITHOUT_APOSTROPHE:
-            _add_contracted(word, at, words, starts, ends)
-        elif word not in _DECORATION:
-            words.append(english.SLANG.get(word, word)), starts.append(at), ends.append(stop)
-            if word[-1] == "." and word in english.COMPANY_ENDINGS and plain[stop : stop + 2].strip()[:1].isupper():
-                mark = "."
-        if len(words) > WORDS_MAX and not mark:
-            words, starts, ends, is_overlong = [], [], [], True
-        if mark and words:
-            if not is_overlong:
-                yield Sentence(text, tuple(words), tuple(starts), tuple(ends), mark, caseless, voice)
-            words, starts, ends, is_overlong = [], [], [], False
-    if words and not is_overlong:
-        yield Sentence(text, tuple(words), tuple(starts), tuple(ends), "", caseless, voice)
+        mark = _take(said, lowered[match.start() : match.end()], match.span(), plain)
+        if mark and said.words:
+            if not said.is_overlong:
+                yield Sentence(text, tuple(said.words), tuple(said.starts), tuple(said.ends), mark, caseless, voice)
+            said = _Words()
+        elif len(said.words) > WORDS_MAX:
+            said = _Words(is_overlong=True)
+    if said.words and not said.is_overlong:
+        yield Sentence(text, tuple(said.words), tuple(said.starts), tuple(said.ends), "", caseless, voice)
+
+
+def _take(said: _Words, word: str, place: Span, plain: str) -> str:
+    """Take one token into a sentence; return the mark that ends the sentence, or nothing where it goes on."""
+    at, stop = place
+    if word in english.TERMINATORS:
+        if word == "." and said.words and plain[stop : stop + 1].isalnum():
+            return ""
+        said.add(word, at, stop)
+        return "?" if "?" in plain[at : stop + 1] else word
+    if word[0] == "\n":
+        return word[0] if said.words and (len(word) > 1 or not _is_wrapped(plain, at, stop)) else ""
+    if "'" in word or word in english.WITHOUT_APOSTROPHE:
+        _add_contracted(word, at, said)
+    elif word not in _DECORATION:
+        said.add(english.SLANG.get(word, word), at, stop)
+        if word[-1] == "." and word in english.COMPANY_ENDINGS and plain[stop : stop + 2].strip()[:1].isupper():
+            return "."
+    return ""
 
 
 def _is_wrapped(plain: str, at: int, stop: int) -> bool:
@@ -217,7 +232,7 @@ def _is_wrapped(plain: str, at: int, stop: int) -> bool:
     return at - begin >= _WRAPPED_MIN and plain[stop : stop + 1].islower()
 
 
-def _add_contracted(word: str, at: int, words: list[str], starts: list[int], ends: list[int]) -> None:
+def _add_contracted(word: str, at: int, said: _Words) -> None:
     """Append a token with its contraction opened: don't is do + not, I'm is i + am, Ruth's is ruth + 's."""
     parts: list[tuple[str, int]] = [(word, len(word))]
     if "'" in word:
@@ -232,5 +247,5 @@ def _add_contracted(word: str, at: int, words: list[str], starts: list[int], end
         parts = [(head, length), (tail, len(word))]
     begin = 0
     for part, finish in parts:
-        words.append(part), starts.append(at + begin), ends.append(at + finish)
+        said.add(part, at + begin, at + finish)
         begin = finish

@@ -1,6 +1,7 @@
 """Context: what memory has to say to a question, as cited lines for a prompt, within a budget of tokens.
 
-First what holds of the view's user and of whom the query names, then the events that say most. Every line ends with where it is from.
+First what holds of the view's user and of whom the query names, then the events that say most; an event that says no more than a fact
+is left out, and one of which something holds no longer says so. Every line ends with where it is from.
 Texts are data: each stands on one line, quoted, with whatever is not plain text escaped.
 """
 
@@ -8,15 +9,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from refold import times
 from refold.errors import Usage
-from refold.model import Event, View
-from refold.reading import Fact, Hit
+from refold.model import Event, EventId, Modality, View, normalise
+from refold.reading import Fact, Hit, Standing
 from refold.state.facts import facts
 from refold.state.generation import State
 from refold.state.search import search
@@ -27,9 +28,12 @@ if TYPE_CHECKING:
 
 EVENTS_MAX = 50
 EXCERPT_MAX = 480  # characters of one event
-NAMES_MAX = 8  # of whom a query names
+NAMES_MAX = 8  # of whom a query names, and of who speaks in the events
+FACTS_MAX = 200  # the best are looked at whether they fit
+IN_ITS_WORDS = ("condition", "did")  # what these say hangs on the verb
 JOINERS = "\u200c\u200d"
 _NAME = re.compile(r"\w[\w'’-]*")
+_SPEAKER = re.compile(r"(?:and\s+)?I(?:['\u2019](?:m|ve)|\s+(?:am|have\s+been))?\s+", re.IGNORECASE)
 _PIECE = re.compile(r"\w+|[^\w\s]")
 
 
@@ -47,11 +51,12 @@ def context(state: State, tail: Sequence[Event], log: Log, view: View, query: st
     if tokens < 1:
         raise Usage("the budget of tokens is below one")
     hits = search(state, tail, log, view, query, limit=EVENTS_MAX)
-    found = _facts(state, log, view, query, hits)
-    told, spent = _fitting([_fact_line(fact) for fact in found], tokens // 2)
-    said = {(found[row].source, found[row].quote) for row in told}
-    others = [hit for hit in hits if (hit.source, hit.text.strip()) not in said]  # a fact says it more briefly
-    heard, also_spent = _fitting([_event_line(hit, query) for hit in others], tokens - spent)
+    held = _facts(state, log, view, query)
+    found = _ranked([fact for fact in held.values() if fact.standing is Standing.HOLDS], query, hits)
+    told, spent = _fitting([_fact_line(fact, log) for fact in found], tokens // 2)
+    others = [hit for hit in hits if not _is_told(hit, [found[row] for row in told])]  # a fact says it more briefly
+    past = _past(state, log, view, held, others)
+    heard, also_spent = _fitting([_event_line(hit, query, past.get(hit.event_id, ())) for hit in others], tokens - spent)
     sources = dict.fromkeys([*(found[row].source for row in told), *(others[row].source for row in heard)])
     return Context("\n".join([*told.values(), *heard.values()]), spent + also_spent, tuple(sources))
 
@@ -70,28 +75,60 @@ def one_line(text: str) -> str:
     return '"' + (line if line.isascii() and line.isprintable() else "".join(map(_plain, line))) + '"'
 
 
-def _facts(state: State, log: Log, view: View, query: str, hits: Sequence[Hit]) -> list[Fact]:
-    """Return the facts that hold, those that the query is about first, then the newest."""
-    own = [] if view.scope.user is None else facts(state, log, view, quotes=False)
-    found = {fact.fact_id: fact for each in (own, *_of_the_named(state, log, view, query)) for fact in each}
-    asked, ranks = set(words_of(query)), {hit.source: rank for rank, hit in enumerate(hits)}
+def _facts(state: State, log: Log, view: View, query: str) -> dict[bytes, Fact]:
+    """Return what holds or held of the view's user and of whom the query names, by id."""
+    own = [] if view.scope.user is None else facts(state, log, view, history=True, quotes=False)
+    return {fact.fact_id: fact for each in (own, *_of_the_named(state, log, view, query)) for fact in each}
 
-    def rank(fact: Fact) -> tuple[int, int, int, bytes]:
-        said = words_of(f"{fact.entity} {fact.relation.replace('_', ' ')} {fact.qualifier} {fact.value}")
-        return (-len(asked.intersection(said)), ranks.get(fact.source, len(ranks)), -fact.said_at, fact.fact_id)
 
-    return sorted(found.values(), key=rank)
+def _ranked(found: Sequence[Fact], query: str, hits: Sequence[Hit]) -> list[Fact]:
+    """Return the best facts: those that the query is about first, then the newest. What a reader does not see decides nothing."""
+    asked, ranks = set(words_of(query)), {hit.source: rank for rank, hit in reversed([*enumerate(hits)])}
+
+    def rank(fact: Fact) -> tuple[int, int, int, tuple[str, ...], bytes]:
+        told = (fact.relation, fact.entity, fact.qualifier, fact.value, fact.source)
+        said = words_of(" ".join(told[:-1]).replace("_", " "))
+        return (-len(asked.intersection(said)), ranks.get(fact.source, len(ranks)), -fact.said_at, told, fact.fact_id)
+
+    return sorted(found, key=rank)[:FACTS_MAX]
+
+
+def _is_told(hit: Hit, told: Sequence[Fact]) -> bool:
+    """Whether facts that are told say all that an event says."""
+    spans = [span for fact in told for event_id, span in fact.support if event_id == hit.event_id]
+    kept = list(hit.text)
+    for first, end in spans:
+        kept[first:end] = " " * (end - first)
+    return bool(spans) and not _NAME.search("".join(kept))
+
+
+def _past(state: State, log: Log, view: View, held: Mapping[bytes, Fact], hits: Sequence[Hit]) -> dict[EventId, list[str]]:
+    """Return the values that no longer hold, by the events that say so. Of whoever speaks in them, what they said of themselves counts."""
+    speakers = islice(dict.fromkeys(hit.speaker for hit in hits if hit.role.asserts), NAMES_MAX)
+    more = [fact for name in speakers for fact in facts(state, log, view, entity=name, history=True, quotes=False)]
+    every = {**held, **{fact.fact_id: fact for fact in more}}.values()
+    holding = {_said(fact) for fact in every if fact.standing is Standing.HOLDS}
+    past: dict[EventId, list[str]] = {}
+    for fact in every:
+        if fact.standing is not Standing.HOLDS and fact.value and _said(fact) not in holding:
+            for event_id in dict.fromkeys(event_id for event_id, _ in fact.support):
+                past.setdefault(event_id, []).append(fact.value)
+    return past
+
+
+def _said(fact: Fact) -> tuple[str, ...]:
+    return tuple(map(normalise, (fact.entity, fact.relation, fact.qualifier, fact.value)))
 
 
 def _of_the_named(state: State, log: Log, view: View, query: str) -> Iterator[list[Fact]]:
-    """Yield what holds of those whom words of a query, or pairs of words, name.
+    """Yield what holds or held of those whom words of a query, or pairs of words, name.
 
     The bound counts only names of which the view sees something: a name that is known from elsewhere takes nobody's place.
     """
     words = _NAME.findall(query)
     tried = dict.fromkeys([*map(" ".join, pairwise(words)), *words])
     known = (name for name in tried if state.mentions_named(name))
-    seen = filter(None, (facts(state, log, view, entity=name, quotes=False) for name in known))
+    seen = filter(None, (facts(state, log, view, entity=name, history=True, quotes=False) for name in known))
     return islice(seen, NAMES_MAX)
 
 
@@ -107,18 +144,33 @@ def _fitting(lines: Sequence[str], budget: int) -> tuple[dict[int, str], int]:
     return kept, spent
 
 
-def _fact_line(fact: Fact) -> str:
-    qualifier = f" ({one_line(fact.qualifier)})" if fact.qualifier else ""
+def _fact_line(fact: Fact, log: Log) -> str:
+    relation = one_line(fact.qualifier) if fact.qualifier else fact.relation.replace("_", " ")
     span = times.span(fact.valid_from, fact.valid_to, fact.valid_precision)
-    when = f", {span}" if span else ""
-    mark = ", disputed" if fact.contested else ""
-    return (
-        f"{one_line(fact.entity)} {fact.relation.replace('_', ' ')}{qualifier}: {one_line(fact.value)}{when}{mark} [{cited(fact.source)}]"
-    )
+    marks = [span, "disputed" if fact.contested else "", _weakened(fact)]
+    value = "".join([one_line(_in_its_words(fact, log)), *(f", {mark}" for mark in marks if mark)])
+    return f"{one_line(fact.entity)} {relation}: {value} [{cited(fact.source)}]"
 
 
-def _event_line(hit: Hit, query: str) -> str:
-    return f"{times.day(hit.said_at)} {cited(hit.speaker)}: {one_line(_excerpt(hit.text, query))} [{cited(hit.source)}]"
+def _weakened(fact: Fact) -> str:
+    is_plain = fact.modality is Modality.ASSERTED or fact.relation == "plans"
+    return "" if is_plain else fact.modality.name.lower()
+
+
+def _in_its_words(fact: Fact, log: Log) -> str:
+    """Return a value as it was stated where the relation does not say how it is meant: "allergic to nuts", "have asthma"."""
+    if fact.relation not in IN_ITS_WORDS or fact.rule:
+        return fact.value
+    spans = [span for event_id, span in fact.support if event_id == fact.support[0][0]]
+    first, end = max(spans, key=lambda span: span[1] - span[0])
+    words = log.event(fact.seq).text[first:end]
+    return _SPEAKER.sub("", words, count=1) if len(words) <= EXCERPT_MAX else fact.value
+
+
+def _event_line(hit: Hit, query: str, past: Sequence[str]) -> str:
+    who = cited(hit.speaker) + ("" if hit.role.asserts else f" ({hit.role})")
+    no_longer = f" (no longer: {', '.join(map(one_line, past))})" if past else ""
+    return f"{times.day(hit.said_at)} {who}: {one_line(_excerpt(hit.text, query))}{no_longer} [{cited(hit.source)}]"
 
 
 def cited(source: str) -> str:

@@ -23,13 +23,14 @@ from refold.state.segments import RATIO, newest_to_merge
 from refold.state.visible import Labels
 from refold.state.words import words_of
 
-COLUMNS = ("seq", "recorded_at", "said_at", "scope", "audience", "session", "place", "speaker_name", "words", "cues")
+COLUMNS = ("seq", "recorded_at", "said_at", "scope", "audience", "session", "place", "role", "speaker_name", "words", "cues")
 NUMBERS = {
     "seq": np.uint64,
     "recorded_at": np.int64,
     "said_at": np.int64,
     "session": np.uint64,
     "place": np.uint64,
+    "role": np.uint8,
     "words": np.uint16,
     "cues": np.uint8,
 }
@@ -65,6 +66,7 @@ class Columns:
     said_at: np.ndarray
     session: np.ndarray
     place: np.ndarray
+    role: np.ndarray
     words: np.ndarray
     cues: np.ndarray
     scope: np.ndarray

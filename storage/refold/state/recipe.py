@@ -75,6 +75,7 @@ class Cues:
     days: float
     when: float
     question: float
+    context_only: float
     length: float
     length_centre: float
     first: float

@@ -27,6 +27,7 @@ from refold.state.recipe import UNIT, Cues, Recipe, fixed, shipped
 from refold.state.runs import Run
 from refold.state.score import Matched
 from refold.state.seen import Seen, see_folded, see_more
+from refold.state.tables import ROLES
 from refold.state.terms import Terms
 from refold.state.words import Stems, words_of
 from refold.times import DAY
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 GROUPS_REMEMBERED_MAX = 96  # row groups of postings: about 32,768 rows and 0.6 MB each
 VIEWS_REMEMBERED_MAX = 12
+CONTEXT_ONLY = [place for place, role in enumerate(ROLES) if not role.asserts]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,7 @@ class Scored:
             source=str(event.source),
             said_at=event.said_at,
             speaker=event.speaker_name,
+            role=event.role,
             score=sum(parts.values()) / UNIT,
             folded=self.tail[row] is None,
             explain={name: part / UNIT for name, part in parts.items() if part} if explain else {},
@@ -239,7 +242,7 @@ class Searcher:
         parts = {
             "coverage": score.coverages(total, matched, query.saturation) * fixed(query.coverage) // UNIT,
             "context": score.context_coverages(matched, query.context, at, seen.layout.size) * fixed(query.context.weight) // UNIT,
-            "first": np.where(seen.layout.event_at[at - 1] == NOBODY, fixed(query.cues.first), 0),
+            "first": np.where((seen.layout.event_at[at - 1] == NOBODY) & ~self._context_only(events), fixed(query.cues.first), 0),
             **self._cues(events, asked),
         }
         order = np.lexsort((seqs, -np.sum(list(parts.values()), axis=0)))
@@ -251,6 +254,7 @@ class Searcher:
         shows = columns.cues[events]
         parts = {
             "length": _lengths(weights)[columns.words[events]],
+            "context_only": np.where(self._context_only(events), fixed(weights.context_only), 0),
             "question": np.where(shows & Cue.ASKS, fixed(weights.question), 0),
             "speaker": np.where(np.isin(columns.speaker[events], list(asked.persons)), fixed(weights.speaker), 0),
             "when": np.where(shows & Cue.TIME, fixed(weights.when), 0) * asked.when,
@@ -261,6 +265,10 @@ class Searcher:
             near = [0 if distance is None or distance >= reach else fixed(weights.date * (1 - distance / reach)) for distance in away]
             parts["date"] = np.array(near, np.int64)
         return parts
+
+    def _context_only(self, events: np.ndarray) -> np.ndarray:
+        """Return which events are nobody's words."""
+        return np.isin(self._corpus.columns.role[events], CONTEXT_ONLY)
 
 
 @lru_cache(maxsize=4)

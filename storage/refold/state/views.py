@@ -19,6 +19,9 @@ from refold.errors import KeyMissing, RefoldError, Usage
 from refold.log.log import Log
 
 MEMORY_MAX = "4GB"
+ROWS_MAX = 1_000_000  # of an answer
+BYTES_MAX = 256 << 20
+BATCH_ROWS = 65_536
 HINT = "refold help sql"
 _CONFIG = {
     "autoinstall_known_extensions": "false",
@@ -50,8 +53,19 @@ def answer(query: str, *, tables: Mapping[str, pa.Table], values: Mapping[str, A
         return database.sql(query, params=used or None).to_arrow_table()
 
 
-def ask(query: str, *, sources: Mapping[str, Source], log: Log, memory_max: str = MEMORY_MAX) -> pa.Table:
-    """Answer a statement of somebody else's. Only the tables that it names are read. Raises Usage, and what reading raises."""
+def ask(
+    query: str,
+    *,
+    sources: Mapping[str, Source],
+    log: Log,
+    memory_max: str = MEMORY_MAX,
+    rows_max: int = ROWS_MAX,
+    bytes_max: int = BYTES_MAX,
+) -> pa.Table:
+    """Answer a statement of somebody else's. Only the tables that it names are read. Raises Usage, and what reading raises.
+
+    An answer of more than `rows_max` rows or `bytes_max` bytes is refused: it is taken from DuckDB piece by piece, and no further.
+    """
     with connection(memory_max=memory_max) as database:
         failed: list[RefoldError] = []
         database.create_function("text", _reader(log, failed), ["BIGINT"], "VARCHAR", null_handling=FunctionNullHandling.SPECIAL)
@@ -64,11 +78,26 @@ def ask(query: str, *, sources: Mapping[str, Source], log: Log, memory_max: str 
             if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
                 raise Usage("one statement that only reads was expected: SELECT, FROM, VALUES, WITH, DESCRIBE or SHOW", hint=HINT)
             database.execute(f"EXPLAIN {query}")  # names the line of a fault, which `sql` does not
-            return database.sql(query).to_arrow_table()
+            return _bounded(database.sql(query).to_arrow_reader(BATCH_ROWS), rows_max, bytes_max)
         except duckdb.Error as error:
             if failed:
                 raise failed[0] from None
             raise Usage(_said(error), hint=HINT) from None
+
+
+def _bounded(answer: pa.RecordBatchReader, rows_max: int, bytes_max: int) -> pa.Table:
+    """Take an answer, as far as the bounds. Raises Usage."""
+    taken: list[pa.RecordBatch] = []
+    rows = size = 0
+    with answer:
+        for batch in answer:
+            rows, size = rows + batch.num_rows, size + batch.nbytes
+            for found, limit, unit in ((rows, rows_max, "rows"), (size, bytes_max, "bytes")):
+                if found > limit:
+                    message = f"the answer has at least {found} {unit}; at most {limit} are given"
+                    raise Usage(message, hint="add LIMIT to the statement", details={"found": found, "limit": limit})
+            taken.append(batch)
+        return pa.Table.from_batches(taken, answer.schema)
 
 
 @contextmanager

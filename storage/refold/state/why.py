@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from refold import recipes, times
 from refold.errors import Usage
-from refold.fold.entities import pairs
+from refold.fold.entities import Edge, pairs
 from refold.fold.merge import Policy, Stance
 from refold.fold.relations import Relations
 from refold.fold.rules import Known, Pattern, Rule, Rules, derive
@@ -112,7 +112,7 @@ class _Why:
             beat=tuple(map(fact_of, beat)),
             beaten_by=fact_of(_with(stances, stance.beaten_by)) if stance.beaten_by else None,
             against=tuple(map(fact_of, against)),
-            aliases=tuple(self._aliases(shown)),
+            aliases=tuple(self._aliases(shown, [*stance.sayings, *(other.shown for other in beat), *filter(None, [stance.beaten_by])])),
         )
 
     def derived(self, fact_id: bytes) -> Explanation:
@@ -184,18 +184,26 @@ class _Why:
             quote=quoted(event.text, spans),
         )
 
-    def _aliases(self, claim: Claim) -> Iterator[Saying]:
-        """Yield the newest saying of each pair of names that holds an entity of the claim together."""
+    def _aliases(self, claim: Claim, told: Sequence[Claim]) -> Iterator[Saying]:
+        """Yield the newest saying of each pair of names that holds an entity of the claim together, unless its words are told already."""
+        seen: set[tuple[int, tuple[Span, ...]]] = set()
         for component in self.sight.components([claim.mention, claim.value_mention]):
             edges = [edge for edge in self.sight.edges_of(component.mentions) if edge.b in component.mentions]
             for pair in pairs(edges) if len(component.mentions) > 1 else []:
                 newest = max((edge for edge in edges if {edge.a, edge.b} == {pair.a, pair.b}), key=lambda edge: (edge.said_at, edge.seq))
-                yield self._saying(newest.seq, newest.spans)
+                if (newest.seq, newest.spans) not in seen and not any(_says(each, newest) for each in told):
+                    seen.add((newest.seq, newest.spans))
+                    yield self._saying(newest.seq, newest.spans)
 
 
 def _with(stances: Iterable[Stance], claim: Claim) -> Stance:
     """Return the stance that a claim is a saying of."""
     return next(stance for stance in stances if claim in stance.sayings)
+
+
+def _says(claim: Claim, edge: Edge) -> bool:
+    """Whether the words of an alias statement are those of a claim."""
+    return claim.seq == edge.seq and all(any(first <= start and stop <= end for first, end in claim.spans) for start, stop in edge.spans)
 
 
 def _same_theme(one: Stance, other: Stance) -> bool:

@@ -1,0 +1,30 @@
+"""What no fold has read yet: the events that the log has behind a state, read once and then followed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from refold.model import Event
+from refold.state.generation import State
+
+if TYPE_CHECKING:
+    from refold.log.log import Log
+
+
+class Unfolded:
+    """The events behind the newest state that was asked about."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._known: tuple[int, int, list[Event]] = (0, 0, [])  # from, to, events: replaced at once, because threads share it
+
+    def behind(self, state: State) -> list[Event]:
+        """Return the events that a state does not know yet."""
+        head, _ = self._log.refresh()
+        first, end, events = self._known
+        if first != state.size:
+            first, end, events = state.size, state.size, []
+        if end < head.size:
+            events = [*events, *(event for batch in self._log.events(end, head.size) for event in batch)]
+        self._known = (first, head.size, events)
+        return events
