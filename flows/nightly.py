@@ -1,4 +1,4 @@
-"""The nightly flow: plan, fold in batches, publish, compact the log, bring what is new to the mirrors.
+"""The nightly flow: plan, fold in batches, publish, compact the log, sign its head, bring what is new to the mirrors.
 
 Prefect starts it on time and shows what it does; it holds nothing that matters. The store is found through REFOLD_STORE, REFOLD_VAULT
 and REFOLD_ROOT, because a path can contain a name; the parameters are the log's random origin and a switch. Nothing is seen by anybody
@@ -28,9 +28,10 @@ from refold import folding, recipes, settings
 from refold.copies.mirror import mirror
 from refold.errors import RefoldError, Usage, fault
 from refold.folding import BatchDone, Fold, FoldReport
+from refold.heads.configured import sign
 from refold.outside import clock
 from refold.state.builder import Moved
-from refold.state.generation import State
+from refold.state.generation import State, reading
 from refold.store import Store, open_store, places
 
 T = TypeVar("T")
@@ -63,6 +64,7 @@ def night(origin: str, *, full: bool) -> Counts:
         report = step(publish, work) or step(catch_up, store, full)
         counts = totals(report, compacted=step(compact, store))
         receipt(work, counts)
+        step(sign_head, store)
         mirrors(store)
         return counts
 
@@ -133,6 +135,19 @@ def compact(store: Store) -> int:
 def bring(store: Store, at: int) -> int:
     """Bring what is new to a mirror, named by its place in the settings, for a path can contain a name; return how many files came."""
     return coded(lambda: mirror(store.places, Path(settings.load().mirror.folders[at]), must_exist=True).files)
+
+
+@task(name="checkpoint", cache_policy=NO_CACHE, **UNSTORED)
+def sign_head(store: Store) -> int:
+    """Read the whole log anew, sign its head, attest the state; return how many witnesses took the head."""
+
+    def signed() -> int:
+        with reading(store, State.open(store)) as state:
+            done = sign(store, state=state)
+        get_run_logger().info("head of %d entries, taken by %d of %d witnesses", done.head.size, done.taken, len(done.answers))
+        return done.taken
+
+    return coded(signed)
 
 
 def coded(work: Callable[[], T]) -> T:

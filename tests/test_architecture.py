@@ -42,6 +42,7 @@ LAYERS = {
     "refold.folding": 7,
     "refold.heads": 7,
     "refold.migrate": 7,
+    "refold.receipts": 7,
     "refold.recover": 7,
     "refold.status": 7,
     "refold.memory": 8,

@@ -29,7 +29,11 @@ from refold.cli import main
 from refold.cli.catalogue import COMMANDS, EXIT_CODES, PIPE_CLOSED
 from refold.cli.envelope import OUTPUT_SCHEMA_VERSION
 from refold.copies.backup import backup
+from refold.heads import proof
+from refold.heads.checkpoint import known_keys
 from refold.memory import Memory
+from refold.receipts import entry
+from refold.receipts.form import sign
 from refold.recover.audit import AUDIT_SCHEMA_VERSION, Area
 from refold.recover.findings import Severity
 from refold.store import Places, open_store
@@ -115,6 +119,21 @@ def lost_after_a_backup(places: Places) -> None:
     shutil.rmtree(places.store)
 
 
+def write_papers(places: Places) -> None:
+    with open_store(places) as store:
+        proofs, folder = proof.inclusion(store, 2), places.store.parent
+        (folder / "keys").write_text(f"{known_keys(store)[0]}\n", encoding="utf-8")
+        (folder / "proof").write_text(str(proofs[0]), encoding="utf-8")
+        said = entry.said(proofs, store.origin)
+        (folder / "receipt").write_bytes(sign(entry.KIND, said, origin=store.origin, signer=store.log.signer(), made_at=0))
+
+
+def spoil_papers(places: Places) -> None:
+    write_papers(places)
+    path = places.store.parent / "receipt"
+    path.write_bytes(path.read_bytes().replace(b'"seq":2', b'"seq":1'))
+
+
 # Command lines by the name of their transcript. FACT, ORIGIN, MOVE and TRANSACTION are looked up; ~ is the folder of the three places.
 LINES: dict[str, list[tuple[Prepare, str]]] = {
     "init": [(no_store, "init"), (nothing, "init")],
@@ -151,6 +170,10 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
         (lose_a_payload_that_a_backup_has, "recover --log --from ~/disk/backup"),
         (lose_a_payload_that_a_backup_has, "recover --log --from ~/disk/backup --confirm ORIGIN"),
     ],
+    "checkpoint": [(nothing, "checkpoint"), (add_what_is_not_folded, "checkpoint --receipt ~/receipt"), (spoils.unfinished, "checkpoint")],
+    "proof": [(nothing, "proof 2"), (nothing, "proof --from 2"), (nothing, "proof 9"), (nothing, "proof")],
+    "verify": [(write_papers, "verify ~/proof --key ~/keys"), (write_papers, "verify ~/receipt"), (spoil_papers, "verify ~/receipt")],
+    "key": [(nothing, "key show"), (nothing, "key")],
     "reset": [
         (nothing, "reset"),
         (add_a_file_of_mine, "reset"),

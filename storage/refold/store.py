@@ -158,6 +158,11 @@ def open_store(where: Places, *, random: Random = os.urandom) -> Store:
     return Store(where, vault, random=random)
 
 
+def vault_of(where: Places) -> Vault:
+    """Open the vault alone, where the store may be damaged or is not needed. Raises KeyMissing, Corrupt, UnsupportedVersion."""
+    return vaults.open_vault(where.vault, where.root, random=os.urandom)
+
+
 def _check_apart(where: Places) -> None:
     """Refuse places within each other: whoever copies one must not copy the other along."""
     store, vault, root = (place.resolve() for place in (where.store, where.vault, where.root))

@@ -43,7 +43,7 @@ def test_what_is_no_error_passes():
 def test_nothing_of_the_flow_or_its_tasks_is_stored():
     from flows import nightly
 
-    tasks = [nightly.plan, nightly.fold_batch, nightly.publish, nightly.catch_up, nightly.compact, nightly.bring]
+    tasks = [nightly.plan, nightly.fold_batch, nightly.publish, nightly.catch_up, nightly.compact, nightly.sign_head, nightly.bring]
     for each in (nightly.nightly, *tasks):
         assert (each.persist_result, each.retries, each.log_prints) == (False, 0, False)
     assert {type(task.cache_policy).__name__ for task in tasks} == {"_None"}

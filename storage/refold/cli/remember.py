@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refold import disclaimers, times
@@ -93,9 +94,16 @@ def _configure_fold(command: ArgumentParser) -> None:
         metavar="LEVEL",
         help="read events in a closed process: tripwire or kernel (`refold help closure`)",
     )
+    what = "fold the log again in another process, and write a signed receipt that the state is the same to a new file"
+    command.add_argument("--receipt", type=Path, metavar="FILE", help=what)
 
 
 def _fold(given: Namespace) -> Outcome:
+    from refold.cli.proofs import check_new, write_receipt
+    from refold.receipts import replay
+    from refold.receipts.refolded import refolded
+
+    check_new(given.receipt)
     with opened(given) as memory:
         if given.plan:
             return _planned(memory.fold_plan(full=given.full))
@@ -105,6 +113,9 @@ def _fold(given: Namespace) -> Outcome:
                 require_closure=given.require_closure,
                 progress=lambda done, whole: show(f"folded {done:,} of {whole:,} entries"),
             )
+            if given.receipt:
+                show("folding the log again in another process")
+                write_receipt(given.receipt, replay.KIND, refolded(memory.store), memory.store)
     return _folded(report)
 
 
@@ -128,6 +139,8 @@ def _planned(plan: FoldPlan) -> Outcome:
 
 def _folded(report: FoldReport) -> Outcome:
     data = {"generation": report.generation, "size": report.size, "plan": _plan(report.plan), **report.counts}
+    head = report.checkpoint
+    data["head"] = head and {"size": head.head.size, "root": head.head.root.hex(), "stands_on": head.stands_on, "taken": head.taken}
     data["closure_level"] = report.closure_level.value
     added = f"{plural(report.assertions, 'assertion')}, {plural(report.edges, 'alias', 'aliases')}"
     lines = [

@@ -78,6 +78,42 @@ The disk refuses to write: nothing was acknowledged that is not safe. Look at th
 writes no more, so start it anew afterwards.
 """,
     ),
+    "witness": (
+        "who remembers how long the log was: heads, checkpoints and witnesses",
+        """
+Whoever holds the keys of this machine can cut off the end of the log and sign what is left. Only a memory elsewhere can tell.
+`refold fold` signs the head of the log (its size, and one hash over all entries), `refold checkpoint` and the nightly flow read all
+of it first. The vault remembers what was signed. Name further witnesses in the settings:
+
+    [witness]
+    folders = [{ path = "/mnt/elsewhere/witness", external = true }]
+    commands = [{ name = "office", argv = ["ssh", "office", "witness"], key = "NAME+ID+KEY", external = true }]
+    required = 1             # so many of these have to take a head
+
+Say `external` of what whoever holds this machine cannot rewrite: another host, another user's folder, a locked object store. The folder
+has to be there already. A command gets the request of c2sp.org/tlog-witness (`old SIZE`, a proof, the signed head) on standard input;
+it answers with a signature line under `key`, or with the newest head it has seen. `curl --data-binary @- URL/add-checkpoint` is one.
+
+A witness refuses a head that does not continue the last one it took. Then nothing is signed any more, and the message names the
+witness: the log was cut or rewritten (put it back from a backup), or the witness is another log's. Nothing there is removed for you.
+""",
+    ),
+    "receipts": (
+        "papers that others can check: receipts, proofs, `refold verify`",
+        """
+    refold checkpoint --receipt FILE      the signed head, the state attested beside it, who took it
+    refold proof SEQ --receipt FILE       that an entry, by its hash, is in the log
+    refold fold --receipt FILE            that folding again, in another process, gives the same state
+    refold proof SEQ                      the same as text: c2sp.org/tlog-proof
+    refold proof --from SIZE              that the log only grew since it had that many entries
+
+    refold key show > keys                what whoever verifies needs, and should get from you by another way than the paper
+    refold verify FILE --key keys         needs no store; without --key the keys are those of the vault
+
+No paper holds content, names or keys. A paper that was cut, changed or signed by somebody else is refused. Where the store is at hand,
+EPOCH_DESTROYED says that what a keyed digest stands for cannot be computed again, by anybody.
+""",
+    ),
     "interrupted": (
         "what to do when a change was interrupted",
         """

@@ -18,6 +18,7 @@ from refold.heads import kept
 from refold.heads.kept import CHECKPOINTS, HINT, Attestation, SignedHead
 from refold.heads.walk import Report, Walked, walk
 from refold.heads.witness import Answer, Witness
+from refold.keys.vault import Vault
 from refold.log import note
 from refold.log.log import Log
 from refold.log.note import Note, TreeHead, Verifier
@@ -48,9 +49,14 @@ class Checkpointed:
         return sum(answer.is_taken for answer in self.answers)
 
 
+def vault_keys(vault: Vault) -> list[Verifier]:
+    """Return the keys whose signature of a head counts, the newest last."""
+    return [Verifier(note.log_name(vault.origin), vault.public_key)]
+
+
 def known_keys(store: Store) -> list[Verifier]:
-    """Return the keys whose signature of a head counts."""
-    return [Verifier(note.log_name(store.origin), store.vault.public_key)]
+    """Return the keys whose signature of a head of this store counts."""
+    return vault_keys(store.vault)
 
 
 def checkpoint(

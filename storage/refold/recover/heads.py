@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import os
-
 from refold.errors import Corrupt
 from refold.heads import kept
+from refold.heads.checkpoint import vault_keys
 from refold.heads.configured import witnesses
 from refold.heads.kept import CHECKPOINTS, SignedHead
-from refold.keys.vault import Vault, open_vault
-from refold.log.note import Verifier, log_name
 from refold.recover.verdict import Checkpoint, SeenHead
 from refold.settings import Settings
-from refold.store import Places
+from refold.store import Places, vault_of
 
 
 def checkpoints(places: Places) -> tuple[Checkpoint, ...]:
@@ -20,7 +17,7 @@ def checkpoints(places: Places) -> tuple[Checkpoint, ...]:
 
     Raises KeyMissing where the vault is not there, VerificationIncomplete.
     """
-    known = _known(_vault(places))
+    known = vault_keys(vault_of(places))
     roots = {each.head.size: each for each in signed(places)}
     return tuple(
         Checkpoint(each.size, roots[each.size].head.root, each.generation, each.epoch, each.attested, f"{CHECKPOINTS}/{path.name}")
@@ -31,7 +28,7 @@ def checkpoints(places: Places) -> tuple[Checkpoint, ...]:
 
 def signed(places: Places) -> tuple[SignedHead, ...]:
     """Return the heads beside the log whose signatures hold, attested or not, the smallest first."""
-    known, folder = _known(_vault(places)), places.store / CHECKPOINTS
+    known, folder = vault_keys(vault_of(places)), places.store / CHECKPOINTS
     found = []
     for size in kept.sizes(folder):
         try:
@@ -46,15 +43,7 @@ def seen(places: Places, settings: Settings) -> tuple[SeenHead, ...]:
 
     Raises Corrupt where what a witness keeps is not signed, VerificationIncomplete where one cannot be asked, KeyMissing.
     """
-    vault = _vault(places)
-    known = _known(vault)
+    vault = vault_of(places)
+    known = vault_keys(vault)
     heads = [(witness, witness.seen(known)) for witness in witnesses(vault, settings.witness)]
     return tuple(SeenHead(head.head.size, head.head.root, witness.is_external) for witness, head in heads if head is not None)
-
-
-def _vault(places: Places) -> Vault:
-    return open_vault(places.vault, places.root, random=os.urandom)
-
-
-def _known(vault: Vault) -> list[Verifier]:
-    return [Verifier(log_name(vault.origin), vault.public_key)]
