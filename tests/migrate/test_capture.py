@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import time
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from refold import files, ingest
+from refold import files, ingest, journal
 from refold.errors import Blocked, Corrupt, Drifted, KeyMissing, NotAllowed, UnsupportedVersion, Usage
 from refold.migrate import capture, decisions, finalize
 from refold.migrate.box import HEAD, Box
@@ -237,3 +241,43 @@ def test_answers_are_kept_with_the_records(store: Store, tmp_path: Path):
     move = prepared(store, tmp_path, "mem0")
     outcome = capture.canonicalize(store, move, decisions.parse(ANSWERS))
     assert capture.rebuild(store, move) == (outcome, True)
+
+
+def big(path: Path, size: int) -> Path:
+    """Write an export of one long memory."""
+    path.write_text(json.dumps({"results": [{"id": path.name, "memory": "x" * size, "user_id": "ada"}]}))
+    return path
+
+
+def test_only_one_source_at_a_time_is_in_memory(store: Store, tmp_path: Path):
+    size, sources = 1 << 20, 16
+    paths = [big(tmp_path / f"{at}.json", size) for at in range(sources)]
+    tracemalloc.start()
+    try:
+        move = capture.prepare(store, paths, now=now)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(move.sources) == sources
+    assert peak < 8 * size
+
+
+def test_sources_that_are_too_much_together_are_refused(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(capture, "MOVE_BYTES_MAX", 2_000)
+    paths = [big(tmp_path / f"{at}.json", 900) for at in range(3)]
+    assert len(capture.prepare(store, paths[:2], now=now).sources) == 2
+    with pytest.raises(Usage, match="together"):
+        capture.prepare(store, paths, now=now)
+
+
+def test_a_source_that_changes_while_it_is_captured_is_drift_and_nothing_is_kept(store: Store, tmp_path: Path):
+    paths = [big(tmp_path / f"{at}.json", 100) for at in range(2)]
+
+    with ThreadPoolExecutor(1) as aside, files.lock(store.places.vault / journal.LOCK):
+        preparing = aside.submit(capture.prepare, store, paths, now=now)
+        while not capture.folder(store.places).exists() and not preparing.done():  # it is made after the first look
+            time.sleep(0.01)
+        big(paths[1], 101)
+    with pytest.raises(Drifted, match="changed while it was captured"):
+        preparing.result()
+    assert list(capture.folder(store.places).iterdir()) == []

@@ -8,15 +8,15 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from refold import canonical, files, journal
-from refold.errors import Corrupt, Drifted, KeyMissing, NotAllowed, Usage
+from refold.errors import Corrupt, Drifted, KeyMissing, NotAllowed, RefoldError, Usage
 from refold.journal import FOLDER, Place, Step, Target
 from refold.keys import crypto
 from refold.migrate import decisions as answers
@@ -33,7 +33,8 @@ from refold.times import DAY
 MIGRATE = "migrate"
 MOVE, RECORDS = "move", "records"
 DROP = journal.Kind("migrate-drop")
-SOURCE_BYTES_MAX = 512 << 20
+SOURCE_BYTES_MAX = 256 << 20  # parsed as a whole
+MOVE_BYTES_MAX = 512 << 20  # of all sources: their records are drafted together
 SOURCES_MAX = 1_000
 DIGEST = crypto.label("refold.move/source/v1")
 ID_BYTES = 16
@@ -74,25 +75,41 @@ def folder(places: Places) -> Path:
 
 
 def prepare(store: Store, paths: Sequence[Path], *, now: Clock, random: Random = os.urandom) -> Move:
-    """Capture sources. Raises Usage where one cannot be read or is of no format that is known, Blocked; then nothing is kept."""
+    """Capture sources, one after the other, so that only one at a time is in memory.
+
+    Raises Usage where one cannot be read or is of no format that is known, Drifted where one changes meanwhile, Blocked; then nothing is
+    kept.
+    """
     if not 0 < len(paths) <= SOURCES_MAX:
         raise Usage(f"a move has 1 to {SOURCES_MAX} sources", hint="refold help migrate")
-    raws = [_read(path) for path in paths]
-    move_id, key, prepared_at = random(ID_BYTES).hex(), random(crypto.KEY_BYTES), now()
-    bare = Move(move_id, key, prepared_at, ())
-    captured = [_captured(path, raw, bare) for path, raw in zip(paths, raws, strict=True)]
-    move = Move(move_id, key, prepared_at, tuple(captured))
-    box = Box.of(store.keyring, move_id)
-    contents = {_source(at): raw for at, raw in enumerate(raws)} | {MOVE: _encode(move)}
+    bare = Move(random(ID_BYTES).hex(), random(crypto.KEY_BYTES), now(), ())
+    move = replace(bare, sources=tuple(_captured(path, bare) for path in paths))
+    if sum(source.size for source in move.sources) > MOVE_BYTES_MAX:
+        raise Usage(f"the sources of a move have at most {MOVE_BYTES_MAX >> 20} MiB together: make several", hint="refold help migrate")
     where = folder(store.places)
     files.make_folder(where)
     with journal.mutating(store.places, wait_seconds=WAIT_SECONDS_MAX, random=random):
         _sweep(where)
-        unnamed = where / f"{files.TEMPORARY}{move_id}"
+        unnamed = where / f"{files.TEMPORARY}{move.id}"
         files.add_folder(unnamed, mode=files.FOLDER_MODE)
-        files.create_all(unnamed, [(unnamed / name, box.seal(name, data)) for name, data in contents.items()])
-        files.rename_folder(unnamed, where / move_id)
+        try:
+            files.create_all(unnamed, _sealed(move, Box.of(store.keyring, move.id), unnamed))
+        except RefoldError:
+            with suppress(RefoldError):  # the first error is the one to tell
+                _sweep(where)
+            raise
+        files.rename_folder(unnamed, where / move.id)
     return move
+
+
+def _sealed(move: Move, box: Box, where: Path) -> Iterator[tuple[Path, bytes]]:
+    """Yield the files of a move, each sealed when its turn comes. Raises Drifted."""
+    for at, source in enumerate(move.sources):
+        raw = _read(Path(source.path))
+        if move.digest(raw) != source.digest:
+            raise Drifted("a source has changed while it was captured", path=source.path, hint="refold migrate prepare")
+        yield where / _source(at), box.seal(_source(at), raw)
+    yield where / MOVE, box.seal(MOVE, _encode(move))
 
 
 def moves(store: Store) -> dict[str, Move | None]:
@@ -190,7 +207,8 @@ def _source(at: int) -> str:
     return f"source.{at}"
 
 
-def _captured(path: Path, raw: bytes, move: Move) -> Captured:
+def _captured(path: Path, move: Move) -> Captured:
+    raw = _read(path)
     document = Document(raw)
     known = formats.recognise(document)
     if known is None:
@@ -228,7 +246,8 @@ def _read(path: Path) -> bytes:
         if not stat.S_ISREG(found.st_mode):
             raise Usage("this is not a regular file", path=path, hint="refold help migrate")
         if found.st_size > SOURCE_BYTES_MAX:
-            raise Usage(f"a source has at most {SOURCE_BYTES_MAX >> 20} MiB", path=path, hint="refold help migrate")
+            message = f"the source has {found.st_size} bytes; at most {SOURCE_BYTES_MAX >> 20} MiB are possible: export it in parts"
+            raise Usage(message, path=path, hint="refold help migrate")
         return path.read_bytes()
     except FileNotFoundError:
         raise Usage("there is no such file", path=path) from None
