@@ -25,6 +25,7 @@ LAYERS = {
     "refold.canonical": 2,
     "refold.files": 2,
     "refold.given": 3,
+    "refold.recent": 2,
     "refold.settings": 2,
     "refold.times": 2,
     "refold.fold": 2,

@@ -14,12 +14,12 @@ from refold.errors import Corrupt, KeyMissing, Usage
 from refold.keys import crypto
 from refold.keys.crypto import NONCE_BYTES
 from refold.log import entry, parts
-from refold.log.cache import Cache
 from refold.log.entry import Header, Opened
 from refold.log.events import SubjectEntry, decode_events, decode_subjects
 from refold.log.head import Head
 from refold.log.parts import Part, Rows
 from refold.model import EntryKind, Event
+from refold.recent import Recent
 
 if TYPE_CHECKING:
     from refold.log.log import Log
@@ -44,7 +44,7 @@ class Reader:
     def __init__(self, log: Log, *, cache_bytes_max: int = CACHE_BYTES_MAX) -> None:
         self._log = log
         self._bound_to = entry.aad_prefix(log.place.origin)
-        self.cache = Cache(bytes_max=cache_bytes_max)
+        self.cache: Recent[str, Rows] = Recent(bytes_max=cache_bytes_max)
         self._blank = Blank()
 
     def rows(self, first: int, end: int | None) -> Iterator[Rows]:
@@ -112,7 +112,7 @@ class Reader:
         rows = self.cache.get(part.path)
         if rows is None:
             rows = self._read(part, head)
-            self.cache.put(part.path, rows)
+            self.cache.put(part.path, rows, rows.batch.nbytes)
         return rows
 
     def _check_erased(self, rows: Rows, head: Head) -> None:

@@ -21,9 +21,10 @@ from refold.files import Kind
 from refold.fold.entities import Edge
 from refold.model import Mention, SubjectId, View
 from refold.reading import Claim
+from refold.recent import Recent
 from refold.state import claims, segments
 from refold.state.manifest import CURRENT, REBUILD, RUNS, Manifest, Pointer, file_name, voided
-from refold.state.runs import Run
+from refold.state.runs import Groups, Run
 from refold.state.tables import TABLES
 from refold.state.tags import Tags
 from refold.state.visible import Labels, Visible
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from refold.store import Store
 
 EMPTY = Pointer(0, 0, 0, b"")
+RECENT_BYTES_MAX = 64 << 20  # of row groups that were read last
 
 
 class Absence(StrEnum):
@@ -56,6 +58,7 @@ class State:
         self._key = store.keyring.state_key
         self.tags = Tags(self._key)
         self._runs: dict[str, list[Run]] = {}
+        self._recent: Groups = Recent(bytes_max=RECENT_BYTES_MAX)
         self.kept: dict[str, object] = {}  # what readers keep in memory with this generation
         self._mutex = threading.Lock()
         self._readers = 0
@@ -115,6 +118,7 @@ class State:
             for run in runs:
                 run.close()
         self._runs = {}
+        self._recent.clear()
         self.kept.clear()
         self._labels = self._subjects = None
 
@@ -171,7 +175,7 @@ class State:
         if runs is None:
             folder = state_folder(self.store) / RUNS
             runs = self._runs[table] = [
-                Run(folder / segment.runs[table].name, state_key=self._key, table=TABLES[table], voided=gone)
+                Run(folder / segment.runs[table].name, state_key=self._key, table=TABLES[table], voided=gone, recent=self._recent)
                 for segment, gone in zip(self.manifest.segments, voided(self.manifest.segments), strict=True)
                 if table in segment.runs
             ]

@@ -19,7 +19,11 @@ import pyarrow.parquet.encryption as pe
 
 from refold.errors import Corrupt, VerificationIncomplete
 from refold.keys import crypto
+from refold.recent import Recent
 from refold.state.tables import Table
+
+GROUPS_KEPT_MAX = 4  # of one read: what asks for more reads on and on, and would drive everything else out
+Groups = Recent[tuple[str, int, tuple[str, ...]], pa.Table]  # by run, row group and columns
 
 DAMAGED = "the state can be folded again from the log: refold fold --full"
 
@@ -54,10 +58,16 @@ def encrypted(state_key: bytes, name: str, table: Table, rows: Iterable[pa.Table
 class Run:
     """One run, open for reading. Its footer is decrypted once; row groups are read when something may match."""
 
-    def __init__(self, path: Path, *, state_key: bytes, table: Table, voided: np.ndarray | None = None) -> None:
-        """Open a run. Of a table that is read out of events, rows of the `voided` seqs are never given."""
+    def __init__(
+        self, path: Path, *, state_key: bytes, table: Table, voided: np.ndarray | None = None, recent: Groups | None = None
+    ) -> None:
+        """Open a run; row groups that `recent` keeps are not read again.
+
+        Of a table that is read out of events, rows of the `voided` seqs are never given.
+        """
         self.path = path
         self.table = table
+        self._recent = recent
         self._voided = voided if table.is_read and voided is not None and len(voided) else None
         with _reading(path):
             properties = pe.create_decryption_properties(_key(state_key, path.name), aad_prefix=path.name.encode())
@@ -103,11 +113,23 @@ class Run:
         voided = self._voided
         needed = names if voided is None or "seq" in names else [*names, "seq"]
         with _reading(self.path):
-            stored = [name for name in needed if name in self._has]
-            rows = self._file.read_row_groups(list(wanted), columns=stored, use_threads=len(wanted) > 4)
+            rows = self._stored(wanted, [name for name in needed if name in self._has])
         if voided is not None:
             rows = rows.filter(pa.array(~np.isin(rows["seq"].to_numpy(), voided)))
         return rows if rows.column_names == names else self._as(rows, names)
+
+    def _stored(self, groups: Sequence[int], columns: Sequence[str]) -> pa.Table:
+        if self._recent is None or len(groups) > GROUPS_KEPT_MAX:
+            return self._file.read_row_groups(list(groups), columns=columns, use_threads=len(groups) > GROUPS_KEPT_MAX)
+        return pa.concat_tables([self._group(group, columns, self._recent) for group in groups])
+
+    def _group(self, group: int, columns: Sequence[str], recent: Groups) -> pa.Table:
+        key = (self.path.name, group, tuple(columns))
+        rows = recent.get(key)
+        if rows is None:
+            rows = self._file.read_row_groups([group], columns=columns, use_threads=False)
+            recent.put(key, rows, rows.nbytes)
+        return rows
 
     def _as(self, rows: pa.Table, names: Sequence[str]) -> pa.Table:
         """Return columns in an order. Those that came later than this run was written hold nothing."""
