@@ -275,6 +275,11 @@ def log_signature(places: Places) -> None:
     path.write_bytes(raw[:-130] + bytes(reversed(raw[-130:-2])) + raw[-2:])
 
 
+def log_head(places: Places) -> None:
+    path = max((places.store / "checkpoints").glob("*.note"))
+    path.write_bytes(path.read_bytes()[:-1])
+
+
 def log_other(places: Places) -> None:
     path = places.store / "store.json"
     path.write_bytes(path.read_bytes().replace(places.origin.encode(), b"0" * 32))
@@ -333,6 +338,7 @@ CASES: dict[Code, list[Callable[[Places], None]]] = {
     findings.LOG_COMMIT: [log_damaged],
     findings.LOG_SIGNATURE: [log_signature],
     findings.LOG_OTHER: [log_other],
+    findings.LOG_HEAD: [log_head],
     findings.LOG_NOT_JUDGED: [vault_missing],
     findings.CURRENT_DAMAGED: [current_damaged],
     findings.MANIFEST_DAMAGED: [manifest_damaged, manifest_missing],

@@ -9,6 +9,7 @@ import pytest
 
 from refold.store import Places
 from tests.verify import plain, rich, where
+from tests.verify.fuzz import memory
 
 
 def _copied(made: Path, folder: Path) -> Places:
@@ -28,6 +29,13 @@ def plain_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def rich_log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("rich")
     rich(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("fuzzed")
+    memory(folder)
     return folder
 
 

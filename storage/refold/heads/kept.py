@@ -170,13 +170,18 @@ def resumed(folder: Path, head: TreeHead) -> Tree | None:
 
 def attestations(folder: Path, known: Sequence[Verifier]) -> Iterator[tuple[Attestation, Path]]:
     """Yield what was validly attested, by size and generation; what is not valid attests nothing."""
-    for name in sorted(name for name in _names(folder) if ATTESTATION.fullmatch(name)):
+    for name in attestation_names(folder):
         try:
             attestation = Attestation.decode(files.read(folder / name), known)
         except (FileNotFoundError, ValueError):
             continue
         if attestation.name == name:
             yield attestation, folder / name
+
+
+def attestation_names(folder: Path) -> list[str]:
+    """Return the names that attestations have, valid or not, by size and generation."""
+    return sorted(name for name in _names(folder) if ATTESTATION.fullmatch(name))
 
 
 def _names(folder: Path) -> list[str]:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from pathlib import Path
+
+from refold import files
 from refold.errors import Corrupt
 from refold.heads import kept
 from refold.heads.checkpoint import vault_keys
@@ -47,3 +51,19 @@ def seen(places: Places, settings: Settings) -> tuple[SeenHead, ...]:
     known = vault_keys(vault)
     heads = [(witness, witness.seen(known)) for witness in witnesses(vault, settings.witness)]
     return tuple(SeenHead(head.head.size, head.head.root, witness.is_external) for witness, head in heads if head is not None)
+
+
+def damaged(places: Places) -> Iterator[Path]:
+    """Yield the files beside the log that should be signed heads, attestations or what heads are computed from, and are not."""
+    known, folder = vault_keys(vault_of(places)), places.store / CHECKPOINTS
+    for size in kept.sizes(folder):
+        try:
+            head = kept.read(folder, size, known).head
+        except Corrupt:
+            yield folder / kept.note_name(size)
+            continue
+        frontier = folder / kept.frontier_name(size)
+        if files.look(frontier) is not None and kept.resumed(folder, head) is None:
+            yield frontier
+    attested = {path.name for _, path in kept.attestations(folder, known)}
+    yield from (folder / name for name in kept.attestation_names(folder) if name not in attested)

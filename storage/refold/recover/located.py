@@ -103,15 +103,15 @@ def rows(columns: Columns, anchors: dict[int, bytes], linked: np.ndarray, paid: 
     """Yield the faults of a part that has as many rows as it should."""
     first = columns.first
     broken = np.flatnonzero(~linked).tolist()
-    moved = _moved(columns, broken, anchors.get(first)) if broken else {}
-    displaced = {row for row, seq in moved.items() if seq != first + row}
-    twice = _twice(columns, broken)
+    found = moved(columns, broken, anchors.get(first)) if broken else {}
+    displaced = {row for row, seq in found.items() if seq != first + row}
+    repeated = twice(columns, broken)
     for row in sorted({*broken, *np.flatnonzero(~paid).tolist()}):
-        if row in twice:
+        if row in repeated:
             yield first + row, first + row + 1, DamageKind.DUPLICATE
         elif row in displaced:
             yield first + row, first + row + 1, DamageKind.ORDER
-        elif not linked[row] and row - 1 in displaced | twice:
+        elif not linked[row] and row - 1 in displaced | repeated:
             continue  # what it follows was moved or repeated, not itself
         elif not linked[row] and row and not linked[row - 1] and row - 1 not in displaced and _is_hash(columns, anchors, linked, row - 1):
             continue  # it is the hash before it that is wrong
@@ -130,7 +130,7 @@ def _is_hash(columns: Columns, anchors: dict[int, bytes], linked: np.ndarray, ro
     return after is not None and after != columns.hash(row)
 
 
-def _moved(columns: Columns, broken: list[int], previous: bytes | None) -> dict[int, int]:
+def moved(columns: Columns, broken: list[int], previous: bytes | None) -> dict[int, int]:
     """Find, for a few rows whose links fail, the seq at which each holds behind some other row."""
     if len(broken) > SEARCHED_MAX:
         return {}
@@ -147,7 +147,7 @@ def _moved(columns: Columns, broken: list[int], previous: bytes | None) -> dict[
     return found
 
 
-def _twice(columns: Columns, broken: list[int]) -> set[int]:
+def twice(columns: Columns, broken: list[int]) -> set[int]:
     """Return the rows, among those whose links fail, that repeat an earlier one."""
     seen: dict[bytes, int] = {}
     for row in range(len(columns)):
@@ -162,8 +162,8 @@ def miscounted(columns: Columns, part: Part, anchors: dict[int, bytes]) -> tuple
     if more < 0:
         return _lost(columns, part, linked, -more)
     breaks = np.flatnonzero(~linked).tolist()
-    twice = sorted(_twice(columns, breaks))
-    at = part.first + min(twice[0] if twice else part.count, part.count - 1)
+    repeated = sorted(twice(columns, breaks))
+    at = part.first + min(repeated[0] if repeated else part.count, part.count - 1)
     return ((at, min(at + more, part.end), DamageKind.DUPLICATE),)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from refold import canonical, files
 from refold.errors import Corrupt, KeyMissing, UnsupportedVersion
 from refold.keys import vault as vaults
-from refold.recover import findings
+from refold.recover import findings, heads
 from refold.recover.findings import Code, Finding
 from refold.recover.verdict import Damage, DamageKind, Directive, Kind, Verdict
 from refold.store import Places
@@ -34,7 +34,7 @@ def look(places: Places, check: Callable[[], Verdict]) -> tuple[Verdict | None, 
     if not _has_key(places):
         return None, [Finding(findings.LOG_NOT_JUDGED, places.store / "log")]
     verdict = check()
-    return verdict, [*_store(places), *(_finding(places, each) for each in verdict.damage), *_policy(places, verdict)]
+    return verdict, [*_store(places), *(_finding(places, each) for each in verdict.damage), *_policy(places, verdict), *_kept(places)]
 
 
 def _has_key(places: Places) -> bool:
@@ -66,3 +66,8 @@ def _policy(places: Places, verdict: Verdict) -> Iterator[Finding]:
     """Find that a log is whole, and the policy is not content with that."""
     if verdict.kind is Kind.INTACT and verdict.directive is Directive.HALT:
         yield Finding(findings.LOG_POLICY, places.store / "log", details={"found": verdict.reason})
+
+
+def _kept(places: Places) -> Iterator[Finding]:
+    """Find what lies beside the log as signed and is not: it counts for nothing, so nobody is misled, but a checkpoint is lost."""
+    yield from (Finding(findings.LOG_HEAD, path) for path in heads.damaged(places))

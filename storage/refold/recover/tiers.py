@@ -78,7 +78,7 @@ def check(folder: Path, job: Job) -> PartSeen:
     rows = parse(raw, part)
     if rows is None:
         return PartSeen(part, sha256, ((part.first, part.end, DamageKind.PART),))
-    if len(rows) != part.count:
+    if not is_counted(rows, part):
         columns = Columns.of(rows)
         return PartSeen(part, sha256, located.miscounted(columns, part, dict(job.anchors)))
     return _rows(rows, job, sha256, signed=signed)
@@ -92,6 +92,11 @@ def check_all(folder: Path, jobs: Sequence[Job]) -> list[PartSeen]:
 def is_what_was_signed(raw: bytes, sha256: str, part: Part) -> bool:
     """Whether a file has the size and the digest that a signed commit names."""
     return (len(raw), sha256) == (part.size, part.sha256)
+
+
+def is_counted(rows: Rows, part: Part) -> bool:
+    """Whether there are as many entries as a signed commit says."""
+    return len(rows) == part.count
 
 
 def parse(raw: bytes, part: Part) -> Rows | None:

@@ -24,7 +24,7 @@ from refold.state.tables import Table
 
 GROUPS_KEPT_MAX = 4  # of one read: what asks for more reads on and on, and would drive everything else out
 Groups = Recent[tuple[str, int, tuple[str, ...]], pa.Table]  # by run, row group and columns
-
+MAGIC = b"PARE"  # how a file with an encrypted footer begins and ends; only the end is looked at where one is read
 DAMAGED = "the state can be folded again from the log: refold fold --full"
 
 

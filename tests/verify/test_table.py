@@ -1,0 +1,87 @@
+"""The table in storage/README.md: what was done to each kind of file, and that every time it was found, and found there.
+
+`python -m tests.verify.test_table` writes it anew; with REFOLD_FUZZ=all in the environment every byte of every file is tried, which takes
+about half an hour and fills the last column. The test tries a sample of the places.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+import refold
+from refold.store import Places
+from tests.verify import where
+from tests.verify.fuzz import HARMS, KINDS, Kind, memory
+
+README = Path(refold.__file__).parents[1] / "README.md"
+BEGIN, END = "<!-- damage: written by tests/verify/test_table.py -->", "<!-- end of damage -->"
+HEAD = "| file | harm | tried in CI | found | at that file | every byte, on demand |\n|---|---|---|---|---|---|"
+EVERY = os.environ.get("REFOLD_FUZZ") == "all"
+
+
+def tried(kind: Kind, harm: Callable[[bytes, int | None], Iterator[bytes]], places: Places, *, every: bool) -> tuple[int, int, int]:
+    """Do one harm to the files of a kind, place by place; return how often, how often it was found, and found in that file alone."""
+    done = found = there = 0
+    paths = kind.files(places)
+    for path in paths:
+        raw = path.read_bytes()
+        tries = None if every else -(-kind.tries // len(paths))
+        for damaged in harm(raw, tries):
+            path.write_bytes(damaged)
+            blamed = kind.found(places)
+            done, found, there = done + 1, found + bool(blamed), there + (path in blamed)
+        path.write_bytes(raw)
+    assert not kind.found(places), "the memory is as it was"
+    return done, found, there
+
+
+def rows(places: Places, *, every: bool) -> Iterator[tuple[str, str, tuple[int, int, int]]]:
+    for kind in KINDS:
+        for name, harm in HARMS.items():
+            counts = tried(kind, harm, places, every=every)
+            if counts[0]:
+                yield kind.name, name, counts
+
+
+def written() -> dict[tuple[str, str], tuple[str, ...]]:
+    """Return the table that stands in the documentation, by kind and harm."""
+    text = README.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    cells = [tuple(cell.strip() for cell in line.strip("| ").split("|")) for line in text.strip().splitlines()[2:]]
+    return {(kind, harm): tuple(rest) for kind, harm, *rest in cells}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+def test_whatever_happens_to_a_file_is_found_at_that_file(kind: Kind, fuzzed: Path, tmp_path: Path):
+    for name in ("store", "vault", "root"):
+        shutil.copytree(fuzzed / name, tmp_path / name)
+    table = written()
+    for name, harm in HARMS.items():
+        done, found, there = tried(kind, harm, where(tmp_path), every=EVERY)
+        assert done == found or kind.name == "run of the state", name  # it has bits that nobody reads
+        assert found == there or kind.name == "pinned key", name  # a pin that names another log says that the vault is another's
+        if done and not EVERY:
+            assert table[kind.name, name][:3] == (str(done), str(found), str(there)), name
+
+
+def main() -> None:
+    lines, before = [], written() if BEGIN in README.read_text(encoding="utf-8") else {}
+    with TemporaryDirectory() as folder:
+        places = memory(Path(folder))
+        every = {(kind, harm): counts for kind, harm, counts in rows(places, every=True)} if EVERY else {}
+        for kind, harm, (done, found, there) in rows(places, every=False):
+            whole = every.get((kind, harm))
+            last = f"{whole[0]:,} of {whole[2]:,}" if whole else before.get((kind, harm), ("", "", "", "-"))[3]
+            lines.append(f"| {kind} | {harm} | {done} | {found} | {there} | {last} |")
+    text = README.read_text(encoding="utf-8")
+    start, _, rest = text.partition(BEGIN)
+    README.write_text(start + BEGIN + "\n" + "\n".join([HEAD, *lines]) + "\n" + END + rest.partition(END)[2], encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
