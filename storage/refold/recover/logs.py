@@ -7,11 +7,10 @@ from pathlib import Path
 
 from refold import canonical, files
 from refold.errors import Corrupt, KeyMissing, UnsupportedVersion
-from refold.keys import vault as vaults
 from refold.recover import findings, heads
 from refold.recover.findings import Code, Finding
 from refold.recover.verdict import Damage, DamageKind, Directive, Kind, Verdict
-from refold.store import Places
+from refold.store import Places, vault_of
 
 CODES: dict[DamageKind, Code] = {
     DamageKind.PAYLOAD: findings.LOG_PAYLOAD,
@@ -40,7 +39,7 @@ def look(places: Places, check: Callable[[], Verdict]) -> tuple[Verdict | None, 
 def _has_key(places: Places) -> bool:
     """Whether there is a pinned key by which signatures can be judged; what is wrong with it is the audit of the keys'."""
     try:
-        vaults.open_vault(places.vault, places.root, random=bytes)
+        vault_of(places)
     except (KeyMissing, Corrupt, UnsupportedVersion):
         return False
     return True
@@ -48,7 +47,7 @@ def _has_key(places: Places) -> bool:
 
 def _store(places: Places) -> Iterator[Finding]:
     """Find that store.json names another log than the pinned key is for."""
-    pinned = vaults.open_vault(places.vault, places.root, random=bytes)
+    pinned = vault_of(places)
     path = places.store / "store.json"
     named = canonical.decode(files.read(path)).get("origin")
     if named != pinned.origin:

@@ -14,7 +14,6 @@ from pathlib import Path
 
 from refold import canonical
 from refold.errors import Corrupt, KeyMissing, UnsupportedVersion, VerificationIncomplete
-from refold.keys import vault as vaults
 from refold.log import entry
 from refold.log.head import Place
 from refold.recover import tiers
@@ -23,7 +22,7 @@ from refold.recover.judge import Evidence, judge
 from refold.recover.survey import Slot, survey
 from refold.recover.tiers import Job, PartSeen
 from refold.recover.verdict import Checkpoint, Policy, SeenHead, Verdict
-from refold.store import Places
+from refold.store import Places, vault_of
 
 PARTS_AT_ONCE = 8  # what a process is handed at a time
 ALONE_BYTES_MAX = 32 << 20  # of parts; below, starting a process takes longer than it saves
@@ -75,7 +74,7 @@ def verify(
 def place_of(places: Places) -> Place:
     """Return where the log lies and whose it is, by what the vault has pinned. Raises VerificationIncomplete."""
     try:
-        vault = vaults.open_vault(places.vault, places.root, random=bytes)
+        vault = vault_of(places)
     except (KeyMissing, Corrupt, UnsupportedVersion) as error:
         message = f"the log is not judged: {error.message}"
         raise VerificationIncomplete(message, path=error.path, hint="refold audit --keys") from None
