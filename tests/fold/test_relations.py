@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from refold import recipes
 from refold.errors import Usage
 from refold.fold.patterns import Pattern
 from refold.fold.relations import About, Cardinality, Conflict, Relations, SaidBy
@@ -134,3 +135,75 @@ def test_a_word_list_is_a_kind():
 
 def test_one_clause_states_several_relations():
     assert read("I work at Acme as a nurse.") == ["ada role nurse", "ada works_at Acme"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm allergic to long meetings.",
+        "She knows I'm allergic to gossip.",
+        "I'm sensitive to praise.",
+        "I react badly to unsolicited advice.",
+        "I suffer from endless deadlines.",
+        "Spreadsheets give me headaches.",
+        "I can't tolerate rude people.",
+        "I can't have visitors today.",
+    ],
+)
+def test_a_manner_of_speaking_is_no_condition(text: str):
+    assert [fact for fact in read(text) if " condition " in fact] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("I'm allergic to onions.", "onions"),
+        ("I'm allergic to some medications.", "medications"),
+        ("I'm sensitive to bright light.", "bright light"),
+        ("I suffer from long covid.", "long covid"),
+        ("I can't eat condiments with sulphites.", "condiments"),
+        ("I suffer from obesity.", "obesity"),
+    ],
+)
+def test_what_makes_people_ill_is_a_condition(text: str, value: str):
+    assert [fact for fact in read(text) if f"condition {value}" in fact] != []
+
+
+@pytest.mark.parametrize(
+    ("text", "values"),
+    [
+        ("I moved from Lima to Quito in 2018 and then to Bogota.", ["Quito", "Bogota"]),
+        ("I relocated to Porto in 2015, later to Braga, and finally to Faro.", ["Porto", "Braga", "Faro"]),
+        ("I moved to Turin and eventually back to Genoa.", ["Turin", "Genoa"]),
+        ("Nora moved to Ghent, then Bruges.", ["Ghent", "Bruges"]),
+        ("I joined Acme in 2016 and then Initech in 2019.", ["Acme", "Initech"]),
+        ("I moved to Turin and then started a band.", ["Turin"]),
+        ("I moved to Turin, then Paul called.", ["Turin"]),
+    ],
+)
+def test_what_came_next_replaces_what_came_before(text: str, values: list[str]):
+    said = [fact for fact in folded(text).assertions if fact.act is Act.SAY and fact.relation in ("lives_in", "works_at")]
+    assert [fact.value for fact in sorted(said, key=lambda fact: fact.span)] == values
+
+
+def test_each_of_several_moves_has_its_own_time():
+    first, second = sorted(folded("I joined Acme in 2016 and then Initech in 2019.").assertions, key=lambda fact: fact.span)
+    assert (first.validity.words, second.validity.words) == ("in 2016", "in 2019")
+
+
+# Of these no rule says anything: a bond that does not follow from the other side, or in no set word.
+WITHOUT_RULE = """
+partner girlfriend boyfriend fiancé fiancée fiance fiancee aunt uncle niece nephew cousin grandmother grandfather grandma grandpa
+granny grandson granddaughter stepmother stepfather stepson stepdaughter stepbrother stepsister mother-in-law father-in-law sister-in-law
+brother-in-law son-in-law daughter-in-law godmother godfather godson goddaughter half-sister half-brother twin friend flatmate roommate
+housemate neighbour neighbor colleague coworker co-worker boss manager mentor stepdad stepmum stepmom grandad nana pal mate bestie guardian
+godchild landlord landlady ex-wife ex-husband ex-boyfriend ex-girlfriend ex friends cousins grandparents aunts uncles nieces nephews twins
+engaged related
+"""
+
+
+def test_rules_know_every_word_by_which_the_extractor_names_the_kin_that_they_are_about():
+    lists = shipped().word_lists
+    words = {word.strip() for name in ("Kin", "Bond") for word in lists[name]}
+    ruled = {word for rule in recipes.rules().rules for pattern in rule.body for word in pattern.qualifiers}
+    assert words - ruled == set(WITHOUT_RULE.split())

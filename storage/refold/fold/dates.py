@@ -71,7 +71,7 @@ _PHRASE = re.compile(
     rf"(?<![\w.])(?:{_SPAN_OF}|over the (?:last|past) {_COUNT} {_UNIT}"
     rf"|(?:in|within) (?:about )?{_COUNT} {_UNIT}(?:' time)?"
     rf"|(?:from|between) {_POINT}{_TO}{_POINT}"
-    rf"|{_LEAD} {_POINT}(?:{_TO}(?:{_DATED}|{_BARE}))?"
+    rf"|{_LEAD} {_POINT}(?:(?! and then\b){_TO}(?:{_DATED}|{_BARE}))?"
     rf"|{_DATED}(?:{_TO}{_DATED})?|\((?:since|until|from) {_POINT}\)|{_YEAR}{_TO}{_YEAR}|{_RELATIVE}"
     rf"|{_WEEKDAY}(?: (?:morning|afternoon|evening|night))?|{_CLOCK}|{_VAGUE})(?![\w-])",
     re.IGNORECASE,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from refold.fold import dates, english
 from refold.fold.clauses import Opening, told_by
 from refold.fold.matching import Binding
 from refold.fold.patterns import WHEN, Pattern, Shape, Slot
-from refold.fold.relations import Kind, Relation, SaidBy, Value
+from refold.fold.relations import Cardinality, Kind, Relation, SaidBy, Value
 from refold.fold.scene import CLAUSE_ENDS, Range, Scene
 from refold.fold.slots import fill
 from refold.fold.withheld import is_open, kept
@@ -16,7 +17,8 @@ from refold.model import Act, Modality, Span, Validity
 from refold.reading import Candidate
 
 _HEDGES = english.by_first(english.TRAILING_HEDGES)
-_PARTING = frozenset((";", ".", "but", "because", "so", "and", "while", "i", "we", "he", "she", "they"))
+_PARTING = frozenset((";", ".", "but", "because", "so", "and", "then", "later", "while", "i", "we", "he", "she", "they"))
+_SEQUELS = frozenset(("then", "later", "afterwards", "finally", "eventually", "subsequently"))
 _GAP_MAX = 6  # words between a statement and its time
 _PLURALS = frozenset(("children",))
 _PREPOSITIONS = english.PREPOSITIONS | {"to", "as"}
@@ -53,7 +55,30 @@ def candidates(statement: Statement, said_at: int) -> list[Candidate]:
         act, after = contrast
         other = replace(statement, act=act, binding=after)
         found += [_candidate(other, entity, value, said_at) for entity in statement.entities for value in after.values]
+    for after in _sequels(statement):
+        next_one = replace(statement, binding=after)
+        found += [_candidate(next_one, entity, value, said_at) for entity in statement.entities for value in after.values]
     return found
+
+
+def _sequels(statement: Statement) -> Iterator[Binding]:
+    """Yield what came after the value of a state that has one at a time: "to Munich and then to Rome", "Acme, later Globex"."""
+    scene, binding = statement.scene, statement.binding
+    if statement.act is not Act.SAY or statement.relation.cardinality is not Cardinality.ONE or len(binding.values) != 1:
+        return
+    while binding.slot is not None and binding.slot.kind in ("Place", "Name"):
+        at = scene.time_at.get(binding.end, binding.end)
+        at += scene.word(at) == ","
+        at += scene.word(at) in ("and", "but")
+        if scene.word(at) not in _SEQUELS:
+            return
+        at += 1
+        at += scene.word(at) in ("back", "on")
+        other = refill(binding.slot, scene, at)
+        if other is None:
+            return
+        binding = replace(binding, end=other[1], values=other[0], time=None)
+        yield binding
 
 
 def _values(statement: Statement) -> list[Range]:
