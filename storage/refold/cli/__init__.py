@@ -42,7 +42,7 @@ def attempt(given: Sequence[str]) -> tuple[str | None, Outcome]:
         name = entry.name
         return name, _run(entry, rest)
     except arguments.HelpWanted as wanted:
-        return name, Outcome(data={"help": str(wanted)}, lines=str(wanted).split("\n"))
+        return name, _helped(name, str(wanted))
     except RefoldError as error:
         return name, failure(error)
     except KeyboardInterrupt:
@@ -61,6 +61,13 @@ def _run(entry: catalogue.Entry, rest: Sequence[str]) -> Outcome:
     given = arguments.parser(entry, command.configure).parse(rest)
     arguments.fill_from_stdin(given)
     return command.run(given)
+
+
+def _helped(name: str | None, text: str) -> Outcome:
+    from refold.cli import help as topics
+
+    lines = [*text.split("\n"), *topics.more(name or "")]
+    return Outcome(data={"help": "\n".join(lines)}, lines=lines)
 
 
 def _without_command(options: Sequence[str]) -> Outcome:

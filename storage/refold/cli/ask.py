@@ -74,13 +74,13 @@ def _context(given: Namespace) -> Outcome:
 
 
 def _configure_facts(command: ArgumentParser) -> None:
-    command.add_argument("entity", nargs="?", metavar="ENTITY", help="facts about this person or thing only")
+    command.add_argument("entity", nargs="?", metavar="ENTITY", help="facts about this person or thing only; the user's own by default")
     command.add_argument("--relation", metavar="NAME", help="facts of this relation only")
     arguments.add_scope(command)
     command.add_argument("--as-of", type=_when_or_seq, metavar="SEQ|TIME", help="as if nothing had been recorded after it")
     command.add_argument("--valid-at", type=_when, metavar="TIME", help="only what claims to hold then")
     command.add_argument("--history", action="store_true", help="also what held before, with what closed it")
-    command.add_argument("--all", action="store_true", help="also what never held: denials, plans, hearsay")
+    command.add_argument("--all", action="store_true", help="whatever was stated, about whomever: also denials, plans, hearsay")
     arguments.add_limit(command, None)
 
 

@@ -11,6 +11,7 @@ from refold.cli import arguments
 from refold.cli.catalogue import COMMANDS, EXIT_CODES, GROUPS
 from refold.cli.command import Command
 from refold.cli.envelope import Outcome
+from refold.cli.glossary import MORE
 from refold.cli.topics import TOPICS
 from refold.cli.visible import table
 from refold.errors import Usage
@@ -95,7 +96,7 @@ def explain(topic: str) -> list[str]:
     if topic in COMMANDS:
         entry = COMMANDS[topic]
         command: Command = import_module(f"refold.cli.{entry.module}").RUNS[topic]
-        return arguments.parser(entry, command.configure).format_help().rstrip("\n").split("\n")
+        return [*arguments.parser(entry, command.configure).format_help().rstrip("\n").split("\n"), *more(topic)]
     if topic in TOPICS:
         summary, text = TOPICS[topic]
         return [f"{topic}: {summary}", *text.rstrip("\n").split("\n")]
@@ -104,6 +105,11 @@ def explain(topic: str) -> list[str]:
     if members := [name for name in COMMANDS if name.startswith(topic + " ")]:
         return [line for name in members for line in (*explain(name), "")][:-1]
     raise Usage("there is no such command or topic", hint="refold --help")
+
+
+def more(command: str) -> list[str]:
+    """Return what the help of a command says below its arguments."""
+    return ["", *MORE[command]()] if command in MORE else []
 
 
 MADE = {"relations": _relations, "rules": _rules, "limits": _limits, "exit-codes": _exit_codes}  # topics that are made when asked for

@@ -200,11 +200,12 @@ def _status_data(status: Status) -> dict[str, object]:
 
 
 def facts_line(status: Status) -> str:
-    """Return how many facts hold, and how many stand otherwise."""
+    """Return how many facts hold, and how many held before."""
     if status.standings is None:
         return "too many to count every morning: refold sql 'select standing, count(*) from facts group by standing'"
-    otherwise = [f"{count:,} {standing}" for standing, count in status.standings.items() if standing != Standing.HOLDS]
-    return ", ".join([f"{status.standings.get(Standing.HOLDS, 0):,} hold", *otherwise])
+    held = sum(status.standings.get(standing, 0) for standing in (Standing.SUPERSEDED, Standing.DENIED, Standing.ENDED))
+    holding = status.standings.get(Standing.HOLDS, 0)
+    return f"{plural(holding, 'fact')} {'holds' if holding == 1 else 'hold'}, {held:,} held before"
 
 
 def status_lines(status: Status) -> list[str]:

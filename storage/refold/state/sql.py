@@ -12,6 +12,7 @@ import pyarrow as pa
 from refold import recipes
 from refold.fold.relations import Relations
 from refold.log.log import Log
+from refold.log.read import COLUMNS
 from refold.model import EntryKind, View
 from refold.reading import RejectionCode, Standing
 from refold.state import everybody, views
@@ -19,6 +20,7 @@ from refold.state.generation import State
 from refold.state.rows import SCOPE
 from refold.state.tables import ROLES, TABLES
 
+ADDED = ("standing", "contested", "beaten_by", "sayings")  # to an assertion, in `facts`
 _SCOPED = {"user": 0, "agent": 1, "run": 2}  # the place of each in the text of a scope
 
 
@@ -32,6 +34,18 @@ def sql(state: State, log: Log, query: str, *, relations: Relations | None = Non
     sources: dict[str, views.Source] = {name: partial(_stored, state, name) for name in TABLES}
     sources |= {"log": lambda: _in_words(log.columns(), "kind", _kinds()), "facts": lambda: _facts(state, relations)}
     return views.ask(query, sources=sources, log=log)
+
+
+def columns() -> dict[str, list[str]]:
+    """Return the columns of each table as SQL sees them, without a store."""
+    told = {name: _readable_names(table.schema.names) for name, table in TABLES.items()}
+    return {"log": COLUMNS.names, "facts": [*told["assertions"], *ADDED], **told}
+
+
+def _readable_names(names: Sequence[str]) -> list[str]:
+    if not {"scope", "audience"} <= set(names):
+        return list(names)
+    return [*(name for name in names if name not in ("scope", "audience")), *_SCOPED, "labels"]
 
 
 def _kinds() -> dict[int, str]:
@@ -81,13 +95,13 @@ def _facts(state: State, relations: Relations) -> pa.Table:
     """Return what is told of everybody: the columns of `assertions`, the standing, and how many sayings a fact rests on."""
     rows, stances = everybody.told(state, View(), relations, standings=list(Standing))
     ids = rows["fact_id"]
-    added: Sequence[tuple[str, Callable[[], pa.Array | pa.ChunkedArray]]] = (
-        ("standing", lambda: stances["standing"]),
-        ("contested", lambda: stances["contested"]),
-        ("beaten_by", lambda: ids.take(stances["beaten_by"])),
-        ("sayings", lambda: pa.array([len(said) for said in stances["rows"].to_pylist()], pa.int64())),
+    added: Sequence[Callable[[], pa.Array | pa.ChunkedArray]] = (
+        lambda: stances["standing"],
+        lambda: stances["contested"],
+        lambda: ids.take(stances["beaten_by"]),
+        lambda: pa.array([len(said) for said in stances["rows"].to_pylist()], pa.int64()),
     )
     shown = _readable(state, rows.take(stances["shown"]))
-    for name, column in added:
+    for name, column in zip(ADDED, added, strict=True):
         shown = shown.append_column(name, column())
     return shown

@@ -1,0 +1,126 @@
+"""What the help of a command says beyond its arguments: the words in its output, the formats it reads, the tables it asks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+STANDINGS = {
+    "holds": "what memory believes now; only this is listed without --history and --all",
+    "superseded": "a later value took its place, where one value holds at once",
+    "denied": "it was said, and later denied",
+    "ended": "it was so, and is over",
+    "outranked": "somebody with a better right to say it says otherwise: the person themselves, or a document",
+    "closing": "a denial or an end that closed another fact",
+    "inert": "a denial or an end of what nobody had said: it changes nothing",
+    "tentative": "planned, hedged or reported, where only a plain statement can hold",
+}
+MARKS = {
+    "say": "what is plainly said; it is not marked",
+    "deny": "the words deny it",
+    "end": "the words say that it is over",
+    "asserted": "said as a fact; it is not marked",
+    "planned": "said of what is to come: it does not hold yet",
+    "hedged": 'said with a "might" or an "I think"',
+    "reported": "said to have been said by somebody else",
+    "contested": "several people say different things, and each keeps their word",
+}
+REJECTED = "rejected: words that looked like a fact and were not taken for one; `refold status` counts them by their reason"
+FORMATS = {
+    "openai-messages": (
+        "a message or a conversation on each line (.jsonl); created_at and name may be missing",
+        '{"role": "user", "content": "I like tea.", "created_at": "2024-01-10T08:15Z", "name": "Ada"}\n'
+        '{"id": "7", "messages": [{"role": "user", "content": "I live in Oslo."}]}',
+    ),
+    "chatgpt-export": (
+        "the conversations.json of a ChatGPT export, all branches of each conversation",
+        '[{"id": "7", "current_node": "a", "mapping": {"a": {"parent": null, "message":\n'
+        '  {"author": {"role": "user"}, "create_time": 1704874500, "content":\n    {"parts": ["I live in Berlin."]}}}}}]',
+    ),
+    "markdown": (
+        "a document by headings and paragraphs (.md); author and date may stand in front, a date may be the heading",
+        "---\nauthor: Ada Brandt\ndate: 2024-03-03\n---\n# Offsite\n\nOwner: Ada Brandt\n\nWe meet at the boathouse.",
+    ),
+    "text": (
+        "a text by paragraphs (.txt), perhaps a letter with a head; a date may be the file's name",
+        "From: Ruth Brandt\nDate: 3 March 2024\n\nI have moved to Oslo.",
+    ),
+}
+TABLES = {
+    "log": "every entry of the log, without its words; text(seq) opens those of an event",
+    "facts": "what everybody is told, in every standing: the assertions with what became of them",
+    "events": "what was said, folded: when, where, by whom; not the words",
+    "assertions": "every statement that was read, as it was said",
+    "edges": "statements that two names are one person's, or are not",
+    "mentions": "who is called by which name",
+    "valued": "what is said of whom as a value",
+    "labels": "scopes and audiences by their tags",
+    "aliases": "the aliases of subjects",
+    "event_subjects": "the subjects that each event concerns",
+    "seen": "what is known again when it comes again",
+    "rejections": "what was not taken for a fact, and why",
+    "postings": "the search index",
+}
+
+
+def of_facts() -> list[str]:
+    """Return what the words in a list of facts mean."""
+    return [
+        *_wrapped(
+            "ENTITY is the user of --user unless it is given; without either, the facts of everybody in view are listed. A name stands for "
+            "whoever anybody calls so. --history adds what held before; --all is whatever was stated, about whomever."
+        ),
+        "",
+        "how a fact stands",
+        *_terms(STANDINGS),
+        "",
+        "how it was said",
+        *_terms(MARKS),
+        "",
+        *_wrapped(REJECTED),
+    ]
+
+
+def of_import() -> list[str]:
+    """Return the formats that can be read, each with an example."""
+    lines = ["formats (--reader NAME; by default each file is recognised by what is in it)"]
+    for name, (what, example) in FORMATS.items():
+        lines += ["", *_wrapped(f"{name}: {what}", 2), *(f"    {line}".rstrip() for line in example.split("\n"))]
+    return [
+        *lines,
+        "",
+        *_wrapped(
+            "What says no time of its own takes --said-at, and without it the time of the import. Importing again adds nothing and "
+            "changes nothing: what is there keeps the time, the audience and the people that it was first added with."
+        ),
+    ]
+
+
+def of_sql() -> list[str]:
+    """Return the tables that can be asked, with their columns."""
+    from refold.state.sql import columns  # here, because it needs pyarrow
+
+    lines = ["tables"]
+    for name, names in columns().items():
+        lines += ["", *_wrapped(f"{name}: {TABLES[name]}", 2), *_wrapped(", ".join(names), 4)]
+    return [
+        *lines,
+        "",
+        *_wrapped("Times are in µs since 1970 UTC but in `log`, ids are blobs: hex(fact_id). Whoever asks sees everything."),
+    ]
+
+
+def _terms(terms: Mapping[str, str]) -> list[str]:
+    """Return words with their meaning, side by side."""
+    start = max(map(len, terms)) + 4
+    return [line for word, meaning in terms.items() for line in _wrapped(f"  {word:<{start - 2}}{meaning}", 0, start)]
+
+
+def _wrapped(text: str, indent: int = 0, behind: int | None = None) -> list[str]:
+    """Return a text as lines that fit; `behind` is how far those behind the first are indented."""
+    import textwrap  # here, because `--help` must start at once
+
+    after = indent if behind is None else behind
+    return textwrap.wrap(text, 100, initial_indent=" " * indent, subsequent_indent=" " * after, break_on_hyphens=False)
+
+
+MORE = {"facts": of_facts, "import": of_import, "sql": of_sql}
