@@ -38,6 +38,8 @@ LAYERS = {
     "refold.calls": 6,
     "refold.ingest": 6,
     "refold.recipes": 6,
+    "refold.asking": 7,
+    "refold.extractors": 7,
     "refold.imports": 7,
     "refold.copies": 7,
     "refold.folding": 7,
@@ -75,7 +77,6 @@ LOG_OWNERS = {"refold.cli.orchestrator"}  # what its children print is appended 
 
 # Who alone may keep something for the life of the process: nothing of what anybody said, nor a key.
 CACHE_OWNERS = {
-    "refold.fold.worker",  # the relations of the last job
     "refold.fold.forms",  # how types are written
     "refold.keys.crypto",  # labels, public keys
     "refold.recipes",  # the shipped configs

@@ -9,21 +9,25 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 
 from refold import journal
+from refold.asking import Asking, Estimate, Input, Model
+from refold.calls.pace import Spent
 from refold.closed import fold as closed
 from refold.closed.closure import Level
 from refold.errors import Locked
 from refold.fold.ground import fold_batch
+from refold.fold.recipe import ModelRecipe
 from refold.fold.relations import Relations
 from refold.fold.symbolic import EXTRACTOR
 from refold.heads.checkpoint import Checkpointed
 from refold.log.compact import PARTS_MAX, compact
 from refold.outside import Clock, Random
+from refold.reading import Folded
 from refold.state.builder import Builder, Moved, Point, Published, can_extend
 from refold.state.generation import Absence, State
 from refold.state.recipe import Recipe
@@ -45,7 +49,8 @@ class Reason(StrEnum):
     FIRST = "nothing was folded yet"
     ASKED = "a full fold was asked for"
     ABSENT = "the state is not usable"
-    RECIPE = "relations or search recipe changed"
+    RECIPE = "relations, extractor or search recipe changed"
+    PENDING = "events are pending"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,7 @@ class FoldPlan:
     end: int
     reason: Reason
     batches: tuple[tuple[int, int], ...]
+    estimate: Estimate | None = None  # of a model, where it was asked for
 
     @property
     def full(self) -> bool:
@@ -79,6 +85,8 @@ class BatchDone:
     edges: int
     rejected: int
     dark: int  # entries whose key was destroyed
+    pending: int = 0  # events that a model has not answered about
+    inputs: tuple[Input, ...] = ()  # the requests to a model that were made, or answered by a recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +105,10 @@ class FoldReport:
     compacted_parts: int
     checkpoint: Checkpointed | None = None  # the head that was signed afterwards
     closure_level: Level = Level.DECLARED  # how far what read the events was closed
+    extractor: str = EXTRACTOR
+    pending: int = 0  # events that a model has not answered about
+    faults: Mapping[str, int] = field(default_factory=dict)  # why, by the requests that failed
+    spent: Spent | None = None  # on a model
 
     @property
     def counts(self) -> dict[str, int]:
@@ -120,6 +132,7 @@ class Fold:
         random: Random = os.urandom,
         fold_events: closed.FoldEvents | None = None,
         closure_level: Level = Level.DECLARED,
+        model: Model | None = None,
     ) -> None:
         journal.require_clear(store.places)
         self.store = store
@@ -130,9 +143,13 @@ class Fold:
         self._end: Point = until or head
         if not full:
             state.require_its_log()
-        self.plan = make_plan(self._end, state, relations=relations, recipe=recipe, full=full)
+        by = model.recipe if model else None
+        self.plan = make_plan(self._end, state, relations=relations, recipe=recipe, by=by, full=full)
         base = None if self.plan.full else state
-        self._builder = Builder(store, base, relations=recipe_digest(relations), recipe=recipe, random=random)
+        self._builder = Builder(store, base, relations=recipe_digest(relations, by), recipe=recipe, random=random)
+        self._model = model
+        self._asking = Asking(store, base, model.recipe, relations, first=self.plan.first, end=self.plan.end) if model else None
+        self._blocks = self._asking.of(self.plan.batches) if self._asking else []
         self.done: list[BatchDone] = []
 
     def batch(self, first: int, end: int) -> BatchDone:
@@ -141,20 +158,28 @@ class Fold:
         counts: Counter[str] = Counter()
         log = self.store.log
         for events, subjects in log.entries(first, end, tally=tally):
-            asserting = [(event, log.fact_key(event)) for event in events if event.asserts]
-            folded = self._fold_events(asserting)
+            asserting = [event for event in events if event.asserts]
+            folded = Folded() if self._asking else self._fold_events([(event, log.fact_key(event)) for event in asserting])
             self._builder.add(events, folded, subjects=subjects)
-            counts.update(
-                events=len(events),
-                context_events=len(events) - len(asserting),
-                assertions=len(folded.assertions),
-                edges=len(folded.edges),
-                rejected=len(folded.rejections),
-            )
-        fields = ("events", "context_events", "assertions", "edges", "rejected")
-        done = BatchDone(first, end, **{name: counts[name] for name in fields}, dark=tally["dark"])
+            counts.update(events=len(events), context_events=len(events) - len(asserting), **_sizes(folded))
+        inputs = tuple(self._ask(counts))
+        names = ("events", "context_events", "assertions", "edges", "rejected", "pending")
+        done = BatchDone(first, end, **{name: counts[name] for name in names}, dark=tally["dark"], inputs=inputs)
         self.done.append(done)
         return done
+
+    def _ask(self, counts: Counter[str]) -> Iterator[Input]:
+        """Let a model read the blocks that the batch completed, and yield what it was sent."""
+        if self._asking is None or self._model is None:
+            return
+        for outcome in self._asking.ask(self._model, self._blocks[len(self.done)]):
+            if outcome.folded is None:
+                self._builder.leave_pending(outcome.pending)
+                counts.update(pending=len(outcome.pending))
+            else:
+                self._builder.add_folded(outcome.events, outcome.folded, voids=outcome.asked.old)
+                counts.update(**_sizes(outcome.folded))
+            yield from outcome.inputs
 
     def publish(self, *, now: Clock) -> Published | None:
         """Make what was folded the current generation; None where there is nothing new. Raises Moved, Locked, WriteFailed."""
@@ -163,7 +188,8 @@ class Fold:
 
     def report(self, published: Published | None, *, compacted_parts: int) -> FoldReport:
         """Return the sum of what was done."""
-        sums = {name: sum(getattr(done, name) for done in self.done) for name in ("events", "assertions", "edges", "rejected", "dark")}
+        names = ("events", "assertions", "edges", "rejected", "dark", "pending")
+        sums = {name: sum(getattr(done, name) for done in self.done) for name in names}
         state, merged_rows = (published.state, published.merged_rows) if published else (self._state, 0)
         return FoldReport(
             self.plan,
@@ -173,22 +199,35 @@ class Fold:
             merged_rows=merged_rows,
             compacted_parts=compacted_parts,
             closure_level=self._closure_level,
+            extractor=self._model.recipe.extractor if self._model else EXTRACTOR,
+            faults=Counter(one.fault for done in self.done for one in done.inputs if one.fault),
+            spent=self._model.gateway.spent if self._model else None,
         )
 
 
-def make_plan(end: Point, state: State, *, relations: Relations, recipe: Recipe, full: bool = False) -> FoldPlan:
+def _sizes(folded: Folded) -> dict[str, int]:
+    return {"assertions": len(folded.assertions), "edges": len(folded.edges), "rejected": len(folded.rejections)}
+
+
+def make_plan(
+    end: Point, state: State, *, relations: Relations, recipe: Recipe, by: ModelRecipe | None = None, full: bool = False
+) -> FoldPlan:
     """Decide where a fold starts, and cut it into batches: as few as two hundred, however long the log."""
     if full:
         reason = Reason.ASKED
     elif state.absent is not None:
         reason = Reason.FIRST if state.absent is Absence.NEVER else Reason.ABSENT
-    elif not can_extend(state, relations=recipe_digest(relations), recipe=recipe):
+    elif not can_extend(state, relations=recipe_digest(relations, by), recipe=recipe):
         reason = Reason.RECIPE
+    elif state.size < end.size:
+        reason = Reason.NEW
     else:
-        reason = Reason.NEW if state.size < end.size else Reason.NOTHING
-    first = state.size if reason in (Reason.NEW, Reason.NOTHING) else 0
+        reason = Reason.PENDING if state.pending else Reason.NOTHING
+    first = state.size if reason in (Reason.NEW, Reason.PENDING, Reason.NOTHING) else 0
     step = max(BATCH_ENTRIES_MIN, -(-(end.size - first) // BATCHES_MAX))
     batches = tuple((start, min(start + step, end.size)) for start in range(first, end.size, step))
+    if reason is Reason.PENDING:
+        batches = ((first, first),)  # nothing to read, and something to ask
     return FoldPlan(first, end.size, reason, batches)
 
 
@@ -204,6 +243,7 @@ def fold(
     progress: Report | None = None,
     require_closure: Level | None = None,
     timer: Callable[[], float] = time.monotonic,
+    model: Model | None = None,
 ) -> FoldReport:
     """Fold all that is new (all there is, if `full`), publish it, and compact the log. Raises Corrupt, Locked, WriteFailed.
 
@@ -219,6 +259,7 @@ def fold(
             random=random,
             fold_events=fold_events,
             closure_level=level,
+            model=model,
         )
         published, work = _fold(make, state, now=now, progress=progress, timer=timer)
     return work.report(published, compacted_parts=compact_log(store, now=now, random=random))
@@ -253,6 +294,7 @@ def compact_log(store: Store, *, now: Clock, random: Random = os.urandom) -> int
         return 0  # what holds the lock publishes, compacts or erases: the next fold comes by again
 
 
-def recipe_digest(relations: Relations) -> bytes:
-    """Return what the assertions of a generation depend on besides the log: the extractor and the relations."""
-    return hashlib.sha256(EXTRACTOR.encode() + b"\0" + relations.digest).digest()
+def recipe_digest(relations: Relations, by: ModelRecipe | None = None) -> bytes:
+    """Return what the assertions of a generation depend on besides the log: the extractor, or the model's recipe, and the relations."""
+    extractor = EXTRACTOR.encode() if by is None else by.digest
+    return hashlib.sha256(extractor + b"\0" + relations.digest).digest()

@@ -24,6 +24,7 @@ from refold.store import Places, Store, places
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from refold.extractors import Choice
     from refold.folding import FoldPlan, FoldReport
     from refold.heads.checkpoint import Checkpointed
     from refold.imports.driver import ImportReport, Options
@@ -177,39 +178,34 @@ class Memory:
             progress=progress,
         )
 
-    def fold_plan(self, *, full: bool = False) -> FoldPlan:
-        """Return what `fold` would do."""
-        from refold import folding, recipes
+    def fold_plan(self, *, full: bool = False, by: Choice | None = None) -> FoldPlan:
+        """Return what `fold` would do; with a model also its calls, tokens and price."""
+        from refold import extractors
 
         self._operator_only()
         with self._reading() as state:
-            head, _ = self.store.log.refresh()
-            return folding.make_plan(head, state, relations=recipes.relations(), recipe=recipes.search(), full=full)
+            return extractors.plan(self.store, state, by or extractors.Choice.of(), full=full, now=self._now)
 
     def fold(
-        self, *, full: bool = False, require_closure: str | None = None, progress: Callable[[int, int], None] | None = None
+        self,
+        *,
+        full: bool = False,
+        by: Choice | None = None,
+        require_closure: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> FoldReport:
         """Fold what is new into the state, or with `full` everything anew.
 
-        `require_closure` is `declared`, `tripwire` or `kernel`: how far what reads the events must be closed off.
+        `by` is what reads the events: `refold.extractors.Choice.of(model="openai/NAME", api_base=URL)`; the settings say it where it is
+        None. `require_closure` is `declared`, `tripwire` or `kernel`: how far that must be closed off.
         """
-        from refold import folding, recipes
-        from refold.heads.configured import sign
+        from refold import extractors
 
         self._operator_only()
         self.store.log.refresh()
-        report = folding.fold(
-            self.store,
-            State.open(self.store),
-            relations=recipes.relations(),
-            recipe=recipes.search(),
-            full=full,
-            now=self._now,
-            random=self._random,
-            progress=progress,
-            require_closure=given.closure_level(require_closure),
-        )
-        return replace(report, checkpoint=sign(self.store, full=False, random=self._random))
+        require, chosen = given.closure_level(require_closure), by or extractors.Choice.of()
+        clocks = {"now": self._now, "random": self._random}
+        return extractors.fold(self.store, chosen, full=full, require=require, progress=progress, **clocks)
 
     def checkpoint(self, *, progress: Callable[[int, int], None] | None = None) -> Checkpointed:
         """Read the whole log anew, sign its head, attest the state beside it, and let the witnesses take the head."""

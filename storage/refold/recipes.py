@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 from refold import settings
+from refold.errors import Usage
+from refold.fold.recipe import HINT, SYMBOLIC, ModelRecipe
 from refold.fold.relations import Relations
 from refold.fold.rules import Rules
+from refold.fold.symbolic import EXTRACTOR
 from refold.state import recipe
+
+OF_A_MODEL = "openai"  # the recipe where a model is named, and no recipe
 
 
 @cache
@@ -21,6 +27,35 @@ def rules() -> Rules:
     """Return the rules of configs/rules.toml."""
     known = relations()
     return Rules.load(settings.text("rules.toml"), relations=known.names, policy_of=known.policy)
+
+
+def model(recipe: Path | str, *, model: str | None = None, api_base: str | None = None) -> ModelRecipe | None:
+    """Return the recipe of that name in configs/recipes/, or in that file, for a model at an address; None for the patterns.
+
+    Raises Usage.
+    """
+    if str(recipe) in (SYMBOLIC, EXTRACTOR):
+        return None
+    path = Path(recipe)
+    if not path.suffix and path.name == str(recipe):
+        path = settings.folder() / "recipes" / f"{recipe}.toml"
+    found = ModelRecipe.load(_text(path), name=path.name, prompt=lambda name: _prompt(path, name))
+    return found.asking(model=model, api_base=api_base)
+
+
+def _prompt(recipe: Path, name: str) -> str:
+    """Read a prompt beside its recipe, or in `prompts` beside the recipe's folder, or the shipped one."""
+    own = (recipe.parent / name, recipe.parent.parent / "prompts" / name)
+    return _text(next((path for path in own if path.is_file()), settings.folder() / "prompts" / name))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        shipped = sorted(found.stem for found in (settings.folder() / "recipes").glob("*.toml"))
+        known = ", ".join((SYMBOLIC, *shipped))
+        raise Usage(f"a recipe or its prompt is no readable file; by name there are {known}", path=path, hint=HINT) from None
 
 
 def search() -> recipe.Recipe:

@@ -114,6 +114,15 @@ class Witnesses:
 
 
 @dataclass(frozen=True, slots=True)
+class Extraction:
+    """What reads the events of a fold where the command does not say."""
+
+    recipe: str  # a name in configs/recipes/, or a file
+    model: str  # "": the recipe's
+    api_base: str
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of refold.toml."""
 
@@ -122,6 +131,7 @@ class Settings:
     verify: Verify
     mirror: Mirror
     witness: Witnesses
+    fold: Extraction
     principals: Mapping[str, Principal]
 
     def principal(self, name: str) -> Principal:
@@ -157,7 +167,7 @@ def load(env: Mapping[str, str] = os.environ) -> Settings:
     principals = {name: _principal(name, table) for name, table in merged["principals"].items()}
     mirror = Mirror(tuple(merged["mirror"]["folders"]))
     nightly, serve, verify = Nightly(**merged["nightly"]), Serve(**merged["serve"]), Verify(**merged["verify"])
-    return Settings(nightly, serve, verify, mirror, _witnesses(merged["witness"]), principals)
+    return Settings(nightly, serve, verify, mirror, _witnesses(merged["witness"]), Extraction(**merged["fold"]), principals)
 
 
 def _witnesses(table: Table) -> Witnesses:
@@ -235,6 +245,11 @@ SECTIONS: Mapping[str, Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "nightly": {
         "cron": (_cron, "five fields of cron"),
         "timezone": (_timezone, "an IANA time zone"),
+    },
+    "fold": {
+        "recipe": (_text, "the name of a recipe, or a file"),
+        "model": (lambda value: isinstance(value, str), "a text"),
+        "api_base": (lambda value: isinstance(value, str), "a text"),
     },
     "serve": {
         "host": (_text, "the name or address of a host"),

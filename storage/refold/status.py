@@ -32,6 +32,7 @@ class Status:
     absent: str | None  # why there is no state, where there is none
     folded: int  # entries
     unfolded: int
+    pending: int  # events that are folded but for what a model would read out of them
     events: int  # folded
     sources: int
     subjects: int  # ids with an alias, folded
@@ -62,6 +63,7 @@ def read(store: Store, state: State) -> Status:
         absent=None if state.absent is None else state.absent.value,
         folded=state.size,
         unfolded=head.size - state.size,
+        pending=len(state.pending),
         events=counts["events"],
         sources=_distinct(state, "events", "source"),
         subjects=_distinct(state, "aliases", "subject"),

@@ -21,7 +21,7 @@ from refold.fold import forms
 from refold.fold.ground import Told, fold_batch
 from refold.fold.job import Answered, Job, decode_result, encode_job
 from refold.fold.relations import Relations
-from refold.fold.worker import answer
+from refold.fold.worker import answering
 from refold.ingest import add
 from refold.model import Event, Role
 from refold.reading import Folded
@@ -64,8 +64,9 @@ def test_the_answers_of_a_model_are_read_in_a_closed_worker_as_in_process():
     told = Told(event("I have been living in Munich since 2023."), FACT_KEY)
     contents = (json.dumps({"facts": [fact], "aliases": []}), "no json {")
     answers = tuple(Answered(bytes([number] * 16), {"e1": told}, content) for number, content in enumerate(contents))
-    job = encode_job(Job(config.text("relations.toml"), "model/x", 4_000, answers))
-    with Worker("refold.fold.worker:answer", require=Level.TRIPWIRE) as worker:
+    job, relations = encode_job(Job("model/x", 4_000, answers)), config.text("relations.toml").encode()
+    answer = answering(relations)
+    with Worker("refold.fold.worker:answering", given=relations, require=Level.TRIPWIRE) as worker:
         assert worker.ask(job) == answer(job)
         assert worker.ask(job) == answer(job)
     assert [len(reading.folded.assertions) for reading in decode_result(answer(job))] == [1, 0]

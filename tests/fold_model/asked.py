@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
@@ -12,7 +13,7 @@ from refold.fold.ground import Told
 from refold.fold.job import Answered, Job, Reading, decode_result, encode_job
 from refold.fold.recipe import ModelRecipe
 from refold.fold.request import Request
-from refold.fold.worker import answer
+from refold.fold.worker import answering
 from refold.model import Event, Role, Source
 from tests.fold.said import event
 
@@ -24,6 +25,12 @@ def recipe() -> ModelRecipe:
     """Return the shipped recipe, for a model that is none."""
     text = settings.text("recipes/openai.toml")
     return ModelRecipe.load(text, name="openai.toml", prompt=lambda name: settings.text(f"prompts/{name}")).asking(model="small")
+
+
+@cache
+def worker() -> Callable[[bytes], bytes]:
+    """Return the worker for the shipped relations."""
+    return answering(recipes.relations().text.encode())
 
 
 def turn(text: str, part: int, *, seq: int | None = None, role: Role = Role.USER) -> Event:
@@ -53,5 +60,5 @@ def reading(context: list[Event], events: list[Event], said: str, *, characters:
     """Return what an answer about some events comes to, through the bytes of the worker."""
     named = prompt.aliases(context, events)
     told = {alias: Told(one, bytes([one.seq]) * 32) for alias, one in named.items()}
-    job = Job(recipes.relations().text, "openai/small", characters, (Answered(CALL, told, said),))
-    return decode_result(answer(encode_job(job)))[0]
+    job = Job("openai/small", characters, (Answered(CALL, told, said),))
+    return decode_result(worker()(encode_job(job)))[0]

@@ -180,7 +180,7 @@ def test_whatever_is_answered_nothing_comes_of_it_but_quotes(facts, aliases):
 
 
 def test_a_job_is_read_as_it_was_written():
-    job = Job("", "openai/small", 10, (Answered(CALL, {"e1": Told(BERLIN[0], b"k" * 32)}, "{}"),))
+    job = Job("openai/small", 10, (Answered(CALL, {"e1": Told(BERLIN[0], b"k" * 32)}, "{}"),))
     raw = encode_job(job)
     read = decode_job(raw)
     assert encode_job(read) == raw

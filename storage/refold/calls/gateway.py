@@ -180,6 +180,10 @@ class Gateway:
                 self._abandon(window)
                 raise
 
+    def recorded(self, request: Request, manifest: Manifest) -> bool:
+        """Whether a recording would answer a request, so that nothing were sent. Raises as `answer` does."""
+        return self._found(self._checked(request, manifest)).kept is not None
+
     def _checked(self, request: Request, manifest: Manifest) -> _Asked:
         """Render a request that is made of what the run declares, and of nothing else."""
         if type(request) is not Request:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refold import disclaimers, times
-from refold.cli import arguments
+from refold.cli import arguments, model_fold
 from refold.cli.command import FORMAT_VERSION, Command, cautions, opened
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.progress import progress
@@ -96,6 +96,7 @@ def _configure_fold(command: ArgumentParser) -> None:
     )
     what = "fold the log again in another process, and write a signed receipt that the state is the same to a new file"
     command.add_argument("--receipt", type=Path, metavar="FILE", help=what)
+    model_fold.configure(command)
 
 
 def _fold(given: Namespace) -> Outcome:
@@ -104,18 +105,20 @@ def _fold(given: Namespace) -> Outcome:
     from refold.receipts.refolded import refolded
 
     check_new(given.receipt)
+    full, by = given.full or given.fresh, model_fold.choice(given)
     with opened(given) as memory:
         if given.plan:
-            return _planned(memory.fold_plan(full=given.full))
+            return _planned(memory.fold_plan(full=full, by=by))
         with progress() as show:
             report = memory.fold(
-                full=given.full,
+                full=full,
+                by=by,
                 require_closure=given.require_closure,
                 progress=lambda done, whole: show(f"folded {done:,} of {whole:,} entries"),
             )
             if given.receipt:
                 show("folding the log again in another process")
-                write_receipt(given.receipt, replay.KIND, refolded(memory.store), memory.store)
+                write_receipt(given.receipt, replay.KIND, refolded(memory.store, by.said), memory.store)
     return _folded(report)
 
 
@@ -127,6 +130,7 @@ def _plan(plan: FoldPlan) -> dict[str, object]:
         "batches": len(plan.batches),
         "reason": plan.reason.value,
         "full": plan.full,
+        **model_fold.plan_data(plan),
     }
 
 
@@ -134,6 +138,7 @@ def _planned(plan: FoldPlan) -> Outcome:
     lines = [
         f"would fold {plural(plan.entries, 'entry', 'entries')} in {plural(len(plan.batches), 'batch', 'batches')}: {plan.reason.value}"
     ]
+    lines += model_fold.plan_lines(plan)
     return Outcome({"plan": _plan(plan)}, lines, format_version=FORMAT_VERSION)
 
 
@@ -150,7 +155,7 @@ def _folded(report: FoldReport) -> Outcome:
     ]
     if report.closure_level is not Level.DECLARED:
         lines.append(f"closure    {report.closure_level}")
-    return Outcome(data, lines, disclaimers=(disclaimers.SYMBOLIC,), format_version=FORMAT_VERSION)
+    return model_fold.told(report, Outcome(data, lines, format_version=FORMAT_VERSION))
 
 
 def _status(given: Namespace) -> Outcome:
@@ -170,6 +175,9 @@ def _status_findings(status: Status) -> list[Finding]:
     if status.incomplete_since is not None:
         what = f"damage took entries of the log for good: what is derived is incomplete since entry {status.incomplete_since}"
         found.append(Finding("RF-GAP-001", "warning", what, remediation="refold help damage"))
+    if status.pending:
+        what = f"{plural(status.pending, 'event')} pending: a model did not answer about them; the next fold asks again"
+        found.append(Finding("RF-STATUS-003", "warning", what, remediation="refold fold"))
     return found
 
 
@@ -186,7 +194,13 @@ def _status_data(status: Status) -> dict[str, object]:
             "bytes": status.log_bytes,
             "recorded_until": None if status.recorded_until is None else times.iso(status.recorded_until),
         },
-        "state": {"generation": status.generation, "absent": status.absent, "folded": status.folded, "unfolded": status.unfolded},
+        "state": {
+            "generation": status.generation,
+            "absent": status.absent,
+            "folded": status.folded,
+            "unfolded": status.unfolded,
+            "pending": status.pending,
+        },
         "events": status.events,
         "sources": status.sources,
         "subjects": status.subjects,
@@ -222,6 +236,7 @@ def status_lines(status: Status) -> list[str]:
         ("log", log),
         ("state", state),
         ("to fold", f"{plural(status.unfolded, 'entry', 'entries')}" if status.unfolded else "nothing"),
+        *([("pending", plural(status.pending, "event"))] if status.pending else []),
         ("facts", facts_line(status)),
         ("said", f"{plural(status.assertions, 'assertion')}, {plural(status.edges, 'alias', 'aliases')}; rejected: {rejected}"),
         ("keys", f"epoch {status.epoch}" + (", fenced: an erasure is under way" if status.fenced else "")),

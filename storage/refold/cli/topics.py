@@ -165,6 +165,11 @@ what it leaves out keeps its default.
     cron = "17 3 * * *"      # when `refold serve` runs the nightly flow
     timezone = "UTC"         # an IANA name
 
+    [fold]
+    recipe = "symbolic"      # what reads events where the command does not say (`refold help recipes`)
+    model = ""               # empty: the recipe's
+    api_base = ""
+
     [serve]
     host = "127.0.0.1"       # the server has no password
     port = 4200
@@ -182,6 +187,28 @@ what it leaves out keeps its default.
     [principals.NAME]        # see `refold help principals`
 """,
     ),
+    "recipes": (
+        "letting a language model read what was said: --recipe, --model, --api-base, --calls",
+        """
+    refold fold --plan --model openai/NAME --api-base URL      what it would ask, and what that would cost; nothing is sent
+    refold fold --model openai/NAME --api-base URL             fold by a model at any endpoint that speaks OpenAI's protocol
+    refold fold --recipe FILE                                  by a recipe of your own
+
+Without these, events are read by patterns: no key, no network. A recipe (configs/recipes/openai.toml is the one to copy) says which model
+is asked, how, about how many events at once, with how many earlier turns as context, what it costs and how fast it may be asked. The key
+is read from the environment (OPENAI_API_KEY). Name the recipe, the model and the address under [fold] in the settings, and every fold
+uses them, the nightly one too; a fold by something else reads the whole log anew.
+
+Every request is made of the log, the recipe and nothing else; what was sent and answered is recorded, sealed under the keys of the events
+in it, and never asked twice: `refold fold --full` reads the recordings. What a model answers is taken only where it is a quote of the
+events; the rest is rejected and counted (`refold status`). Where it did not answer, events stay pending, and the next fold asks again.
+
+    --calls live       recordings first, then the model (the default)
+    --calls replay     recordings only; a request without one is an error
+    --calls verify     recordings, and the model is asked whether it would say the same
+    --calls refresh    the model, whatever is recorded; --fresh does so for the whole log
+""",
+    ),
     "closure": (
         "how far the fold is closed off from everything but the log: --require-closure LEVEL",
         """
@@ -194,7 +221,8 @@ kernel        and the kernel ends the process at any system call that a computat
 
 `refold fold --require-closure kernel` folds in such a process, or refuses with the name of the measure that this system lacks:
 seccomp is missing on macOS, on old kernels and in containers that forbid it. `--require-closure tripwire` works on all of them.
-Without the flag a fold runs in the process that asked, and its report says declared.
+Without the flag the patterns run in the process that asked, and the report says declared; what a model answered is read in such a
+process always, closed as far as can be had.
 
 The worker reached for something, or made a system call that it may not make: the batch is not folded, and nothing is published.
 A library that it uses wants more than a computation needs; `--require-closure declared` folds without the worker.

@@ -1,6 +1,6 @@
 """What goes into the closed worker and what comes out: canonical JSON, so that no bytes of it can be anything but values.
 
-job    = version, the text of relations.toml, extractor, and for each answer: its call, the events of its request by alias, its content
+job    = version, extractor, how much of a text was told, and for each answer: its call, the events of its request by alias, its content
 result = version, and for each answer: whether it was readable, and the assertions, edges and rejections that it came to
 """
 
@@ -32,7 +32,6 @@ class Answered:
 class Job:
     """Answers to be read by one extractor's name."""
 
-    relations: str
     extractor: str
     characters: int  # of an event's text that the model was told
     answers: tuple[Answered, ...]
@@ -49,15 +48,15 @@ class Reading:
 def encode_job(job: Job) -> bytes:
     """Return a job as bytes."""
     answers = [[one.call_id.hex(), [[alias, _told(told)] for alias, told in one.events.items()], one.content] for one in job.answers]
-    return canonical.encode([VERSION, job.relations, job.extractor, job.characters, answers])
+    return canonical.encode([VERSION, job.extractor, job.characters, answers])
 
 
 def decode_job(raw: bytes) -> Job:
     """Read a job. Raises ValueError where the bytes are none."""
-    version, relations, extractor, characters, answers = canonical.decode(raw)
+    version, extractor, characters, answers = canonical.decode(raw)
     _check(version)
     read = (Answered(bytes.fromhex(call), {alias: _told_of(told) for alias, told in events}, content) for call, events, content in answers)
-    return Job(relations, extractor, characters, tuple(read))
+    return Job(extractor, characters, tuple(read))
 
 
 def encode_result(readings: Sequence[Reading]) -> bytes:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from refold.fold import dates, english
@@ -35,17 +35,16 @@ class _Refused(Exception):
         self.code = code
 
 
-def answer(job: bytes) -> bytes:
-    """Return what the answers of a job come to. The same bytes give the same bytes."""
+def answering(given: bytes) -> Callable[[bytes], bytes]:
+    """Return what reads the answers of a job by these relations, the text of relations.toml. The same bytes give the same bytes."""
+    relations = Relations.load(given.decode())
+    return partial(answer, relations)
+
+
+def answer(relations: Relations, job: bytes) -> bytes:
+    """Return what the answers of a job come to."""
     given = decode_job(job)
-    relations = _relations(given.relations)
     return encode_result([_read(given, relations, answered) for answered in given.answers])
-
-
-@lru_cache(maxsize=1)
-def _relations(text: str) -> Relations:
-    """Read the vocabulary once for all jobs of a fold."""
-    return Relations.load(text)
 
 
 def _read(job: Job, relations: Relations, answered: Answered) -> Reading:

@@ -9,10 +9,14 @@ import json
 import os
 import subprocess
 import sys
-import time
+from collections.abc import Sequence
 
 from refold import folding, recipes
+from refold.calls.gateway import Mode
 from refold.errors import Corrupt, Drifted, RefoldError
+from refold.extractors import Choice, modelled
+from refold.fold.recipe import SYMBOLIC
+from refold.outside import clock
 from refold.receipts.form import Body
 from refold.state.digest import attested
 from refold.state.generation import State, reading
@@ -23,8 +27,10 @@ DRAWN = "drawn"  # at random, when the process started
 HINT = "refold fold --receipt FILE"
 
 
-def refolded(store: Store) -> Body:
+def refolded(store: Store, said: Sequence[str] = ()) -> Body:
     """Return what a replay receipt says of the state of a store, after folding the log again elsewhere.
+
+    Where a model read the events, `said` is by what recipe (`Choice.said`), and its answers come from the recordings.
 
     Raises Corrupt where the state is not what the log gives, Drifted where the log grew meanwhile, and what the other process failed with.
     """
@@ -32,7 +38,7 @@ def refolded(store: Store) -> Body:
     with reading(store, State.open(store)) as state:
         state.require_rows()
         here = _said(state) | {"hash_seed": mine}
-    there = _elsewhere(store.places, next(seed for seed in SEEDS if seed != mine))
+    there = _elsewhere(store.places, next(seed for seed in SEEDS if seed != mine), said)
     if any(here[name] != there[name] for name in ("size", "last_hash", "epoch")):
         raise Drifted("the log grew, or its keys changed, while it was folded again", path=store.places.store, hint=HINT)
     if any(here[name] != there[name] for name in ("attested", "relations", "recipe")):
@@ -56,19 +62,21 @@ def _said(state: State) -> dict[str, object]:
     }
 
 
-def _elsewhere(where: Places, seed: str) -> dict[str, object]:
-    argv = [sys.executable, "-s", "-P", "-m", __name__, str(where.store), str(where.vault), str(where.root)]
+def _elsewhere(where: Places, seed: str, said: Sequence[str]) -> dict[str, object]:
+    argv = [sys.executable, "-s", "-P", "-m", __name__, str(where.store), str(where.vault), str(where.root), *said]
     done = subprocess.run(argv, env={**os.environ, "PYTHONHASHSEED": seed}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
     if done.returncode:
         raise RefoldError(f"the process that folded again ended with {done.returncode}", hint="refold fold --full")
     return json.loads(done.stdout) | {"hash_seed": seed}
 
 
-def main(store: str, vault: str, root: str) -> int:
-    """Fold the whole log anew and say what it hashes to."""
-    with open_store(places(store, vault, root)) as opened:
-        relations, recipe = recipes.relations(), recipes.search()
-        folding.fold(opened, State.open(opened), relations=relations, recipe=recipe, full=True, now=lambda: time.time_ns() // 1000)
+def main(store: str, vault: str, root: str, recipe: str = SYMBOLIC, model: str = "", api_base: str = "") -> int:
+    """Fold the whole log anew, by recordings alone where a model is meant, and say what it hashes to."""
+    asks = recipe != SYMBOLIC
+    choice = Choice.of(recipe, model=model or None, api_base=api_base or None, calls=Mode.REPLAY if asks else None)
+    relations, search = recipes.relations(), recipes.search()
+    with open_store(places(store, vault, root)) as opened, modelled(opened, choice, require=None, now=clock) as (by, _):
+        folding.fold(opened, State.open(opened), relations=relations, recipe=search, full=True, now=clock, model=by)
         print(json.dumps(_said(State.open(opened))))
     return 0
 

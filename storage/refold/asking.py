@@ -1,0 +1,249 @@
+"""Asking: the part of a fold that a language model reads. It plans blocks, asks the gateway, and lets the worker read the answers.
+
+A fold asks about the blocks that hold an event which is new or still pending, or have one as context; what older runs hold of their events
+no longer counts then. A block without an answer leaves its events pending, with what was read of them before, if anything was.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from refold.calls import keys
+from refold.calls.gateway import Answer, Failed, Gateway, Manifest
+from refold.errors import WorkerFailed
+from refold.fold import prompt
+from refold.fold.blocks import Block, Turn, blocks, touched
+from refold.fold.ground import Told
+from refold.fold.job import Answered, Job, Reading, decode_result, encode_job
+from refold.fold.recipe import ModelRecipe
+from refold.fold.relations import Relations
+from refold.fold.request import Request, render
+from refold.log.parts import Rows
+from refold.model import Event
+from refold.reading import Folded, Rejection, RejectionCode
+from refold.state.generation import State
+from refold.state.tags import Tags
+from refold.store import Store
+
+DRAWS_MAX = 3  # an answer that is not in the form asked for is asked for again, so often in all
+JOB_ANSWERS = 64  # read by the worker at once
+BYTES_OF_TOKEN = 4  # by which a plan reckons: providers count in tokens of their own
+
+Read = Callable[[bytes], bytes]
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """How events are read: by which recipe, through which gateway, and what reads the answers, bytes in and bytes out."""
+
+    recipe: ModelRecipe
+    gateway: Gateway
+    read: Read
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One request of a fold, as it may be told to anybody: no text, and no digest that could be tested without a key."""
+
+    call_id: str
+    digest: str  # keyed: the replay tag
+    size: int  # bytes of the request
+    model: str
+    made: bool  # now; else a recording was reused
+    fault: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A block that is asked about: its request, the events by alias, and which of them older runs may hold something of."""
+
+    request: Request
+    named: Mapping[str, Event]
+    old: tuple[int, ...]
+    earlier: tuple[Input, ...] = ()  # draws whose answers were in another form
+
+    @property
+    def read(self) -> list[Event]:
+        """Return the events that are read, not only told."""
+        return [event for alias, event in self.named.items() if alias.startswith("e")]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a block came to. Without an answer `folded` is None, and its events stay pending."""
+
+    asked: Asked
+    folded: Folded | None
+    inputs: tuple[Input, ...]
+    unreadable: bool = False  # there is an answer, and it is in another form than was asked for
+
+    @property
+    def events(self) -> list[Event]:
+        return list(self.asked.named.values())
+
+    @property
+    def pending(self) -> list[int]:
+        return [] if self.folded is not None else [event.seq for event in self.asked.read]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What asking would cost. `calls` is exact, but for what is asked again because an answer was in another form."""
+
+    calls: int
+    reused: int  # answered by a recording
+    prompt_tokens: int  # reckoned by BYTES_OF_TOKEN
+    completion_tokens: int  # reckoned by the recipe's answer_tokens for each event
+    cost: float | None  # None without a price table
+    currency: str
+
+
+class Asking:
+    """The blocks of one fold: planned once, then asked batch by batch."""
+
+    def __init__(self, store: Store, base: State | None, recipe: ModelRecipe, relations: Relations, *, first: int, end: int) -> None:
+        """Plan what the entries [first, end) bring with them, on a base that holds those before, or on none."""
+        self._store = store
+        self._recipe = recipe
+        self._relations = relations
+        self._first = first
+        pending = frozenset(base.pending) if base else frozenset()
+        turns = _turns(store, base, first, end, pending)
+        self._due = {turn.seq for turn in turns if turn.seq >= first} | pending
+        self.blocks = touched(blocks(turns, parts=recipe.blocks.parts, context=recipe.blocks.context), self._due)
+
+    def of(self, batches: Sequence[Range]) -> list[list[Block]]:
+        """Return the blocks to ask about after each batch: when the last of the events that they are asked for is there."""
+        starts = [first for first, _ in batches]
+        found: list[list[Block]] = [[] for _ in batches]
+        for block in self.blocks:
+            last = max(seq for seq in block.all if seq in self._due)
+            found[max(0, bisect_right(starts, last) - 1)].append(block)
+        return found
+
+    def estimate(self, gateway: Gateway) -> Estimate:
+        """Return what asking would cost. Nothing is sent."""
+        counts: Counter[str] = Counter()
+        for block in self.blocks:
+            asked, manifest = self._prepared([block])
+            for one in asked:
+                if gateway.recorded(one.request, manifest):
+                    counts["reused"] += 1
+                    continue
+                counts["calls"] += 1
+                counts["in"] += -(-len(render(one.request).body) // BYTES_OF_TOKEN)
+                counts["out"] += self._recipe.answer_tokens * len(one.read)
+        price = self._recipe.price
+        cost = None if price is None else (counts["in"] * price.input + counts["out"] * price.output) / 1_000_000
+        return Estimate(counts["calls"], counts["reused"], counts["in"], counts["out"], cost, price.currency if price else "")
+
+    def ask(self, model: Model, chosen: Sequence[Block]) -> Iterator[Outcome]:
+        """Ask about blocks and yield what each comes to. Raises NotRecorded, Undeclared, KeyMissing, Locked, WorkerFailed."""
+        asked, manifest = self._prepared(chosen)
+        for draw in range(DRAWS_MAX):
+            again: list[Asked] = []
+            for outcome in self._asked(model, asked, manifest):
+                if outcome.folded is not None or not outcome.unreadable:
+                    yield outcome
+                elif draw + 1 < DRAWS_MAX:
+                    again.append(replace(outcome.asked, request=replace(outcome.asked.request, draw=draw + 1), earlier=outcome.inputs))
+                else:
+                    yield replace(outcome, folded=_unread(outcome.asked))
+            asked = again
+
+    def _asked(self, model: Model, asked: Sequence[Asked], manifest: Manifest) -> Iterator[Outcome]:
+        """Ask about each block once, and yield what it comes to."""
+        held: list[tuple[Asked, Answer]] = []
+        for one, answer in zip(asked, model.gateway.answer((one.request for one in asked), manifest), strict=True):
+            if isinstance(answer, Answer):
+                held.append((one, answer))
+            else:
+                yield Outcome(one, None, (*one.earlier, _input(answer)))
+            if len(held) == JOB_ANSWERS:
+                yield from self._read(model, held)
+                held = []
+        if held:
+            yield from self._read(model, held)
+
+    def _read(self, model: Model, held: Sequence[tuple[Asked, Answer]]) -> Iterator[Outcome]:
+        answers = tuple(Answered(answer.call_id, self._told(one), answer.content) for one, answer in held)
+        readings = _result(model.read, Job(model.recipe.extractor, model.recipe.blocks.event_characters, answers))
+        if len(readings) != len(held):
+            raise WorkerFailed("the worker answered to another number of answers than it was given")
+        for (one, answer), reading in zip(held, readings, strict=True):
+            inputs = (*one.earlier, _input(answer))
+            yield Outcome(one, reading.folded if reading.readable else None, inputs, unreadable=not reading.readable)
+
+    def _told(self, one: Asked) -> dict[str, Told]:
+        return {alias: Told(event, self._store.log.fact_key(event)) for alias, event in one.named.items()}
+
+    def _prepared(self, chosen: Sequence[Block]) -> tuple[list[Asked], Manifest]:
+        """Read the events of blocks, and make their requests and the manifest of what these may hold: the one apart from the other."""
+        log = self._store.log
+        seqs = sorted({seq for block in chosen for seq in block.all})
+        known = {seq: (log.event(seq), _digest(log.row(seq))) for seq in seqs}
+        digests = {event.event_id: digest for event, digest in known.values()}
+        asked = [one for block in chosen for one in self._requests(block, known, digests)]
+        members = max((len(block.all) for block in chosen), default=0)
+        declared = prompt.declared(self._recipe, self._relations, known.values(), members)
+        return asked, Manifest(declared, {event.event_id: keys.Input.of(event) for event, _ in known.values()})
+
+    def _requests(self, block: Block, known: Mapping[int, tuple[Event, bytes]], digests: prompt.Digests) -> Iterator[Asked]:
+        """Yield the request about a block, or one for each of its events where their texts are too long for one."""
+        rules = self._recipe.blocks
+        size = sum(min(len(known[seq][0].text), rules.event_characters) for seq in block.seqs)
+        for part in (block,) if size <= rules.characters else block.singles(rules.context):
+            context, events = ([known[seq][0] for seq in seqs if _counts(known[seq][0])] for seqs in (part.context, part.seqs))
+            if any(event.asserts for event in events):
+                request = prompt.request(self._recipe, self._relations, context, events, digests)
+                old = tuple(seq for seq in part.seqs if seq < self._first)
+                yield Asked(request, prompt.aliases(context, events), old)
+
+
+def _result(read: Read, job: Job) -> list[Reading]:
+    try:
+        return decode_result(read(encode_job(job)))
+    except (ValueError, TypeError, KeyError):
+        raise WorkerFailed("the worker answered in another form than was asked for") from None
+
+
+def _unread(asked: Asked) -> Folded:
+    """Count the events of a block whose answers were all in another form."""
+    return Folded(rejections=tuple(Rejection(event.seq, "", RejectionCode.UNREADABLE_ANSWER) for event in asked.read))
+
+
+def _counts(event: Event) -> bool:
+    """Whether an event is told at all: what was taken back on another branch of a chat is not."""
+    return event.metadata.get("branch") != "abandoned"
+
+
+def _turns(store: Store, base: State | None, first: int, end: int, pending: frozenset[int]) -> list[Turn]:
+    """Return the places of the new events, and of all older ones of their sessions and of those with pending events."""
+    tags = Tags(store.keyring.state_key)
+    new = [Turn(tags.session(event), event.source.part, event.seq) for events in store.log.events(first, end) for event in events]
+    if base is None:
+        return new
+    old = base.table("events", ["session", "part", "seq"])
+    seqs = old["seq"].to_numpy()
+    sessions = {turn.session for turn in new} | set(old["session"].filter(pa.array(np.isin(seqs, sorted(pending)))).to_pylist())
+    wanted = np.isin(old["session"].to_numpy(), np.array(sorted(sessions), np.uint64))
+    rows = old.filter(pa.array(wanted)).to_pydict()
+    return [*map(Turn, rows["session"], rows["part"], rows["seq"]), *new]
+
+
+def _digest(rows: Rows) -> bytes:
+    return rows.commits()[0]
+
+
+def _input(answer: Answer | Failed) -> Input:
+    call_id = "" if answer.call_id is None else answer.call_id.hex()
+    if isinstance(answer, Answer):
+        return Input(call_id, answer.tag.hex(), answer.size, answer.model, answer.made)
+    return Input(call_id, answer.tag.hex(), answer.size, answer.model, answer.attempts > 0, answer.fault.value)

@@ -1,0 +1,92 @@
+"""What a fold says where a language model reads: its flags, its plan, and what became of it."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from refold import disclaimers
+from refold.cli import arguments
+from refold.cli.envelope import Finding, Outcome
+from refold.cli.visible import plural, visible
+from refold.errors import ModelFailed
+
+if TYPE_CHECKING:
+    from refold.calls.pace import Spent
+    from refold.extractors import Choice
+    from refold.folding import FoldPlan, FoldReport
+
+MODES = ("live", "replay", "verify", "refresh")
+BUDGET = "budget"
+NANOS = 1_000_000_000
+
+
+def configure(command: ArgumentParser) -> None:
+    """Declare the flags of a fold that asks a model."""
+    command.add_argument("--recipe", metavar="FILE", help="how a model reads events: a recipe's file or name (`refold help recipes`)")
+    command.add_argument("--model", metavar="NAME", help="the model, such as openai/NAME")
+    command.add_argument("--api-base", metavar="URL", help="where it is asked")
+    command.add_argument("--calls", type=arguments.one_of(*MODES), metavar="|".join(MODES), help="where answers come from; live by default")
+    command.add_argument("--fresh", action="store_true", help="fold everything anew, and ask all of it again")
+
+
+def choice(given: Namespace) -> Choice:
+    """Return what the command line says about what reads events. Raises Usage."""
+    from refold.errors import Usage
+    from refold.extractors import Choice
+
+    if given.fresh and given.calls not in (None, "refresh"):
+        raise Usage("--fresh asks everything again, and --calls says otherwise", hint="refold fold --help")
+    calls = "refresh" if given.fresh and (given.recipe or given.model) else given.calls
+    chosen = Choice.of(given.recipe, model=given.model, api_base=given.api_base, calls=calls)
+    return replace(chosen, mode=type(chosen.mode)("refresh")) if given.fresh else chosen
+
+
+def plan_data(plan: FoldPlan) -> dict[str, object]:
+    """Return what asking would cost, where a model is asked."""
+    estimate = plan.estimate
+    if estimate is None:
+        return {}
+    names = ("calls", "reused", "prompt_tokens", "completion_tokens", "cost", "currency")
+    return {"estimate": {name: getattr(estimate, name) for name in names}}
+
+
+def plan_lines(plan: FoldPlan) -> list[str]:
+    """Return the same for people, with the rule by which tokens are reckoned."""
+    estimate = plan.estimate
+    if estimate is None:
+        return []
+    price = "no price table in the recipe" if estimate.cost is None else f"about {estimate.cost:,.4f} {estimate.currency}"
+    return [
+        f"would ask  {plural(estimate.calls, 'call')}; {plural(estimate.reused, 'request')} answered by recordings",
+        f"tokens     about {estimate.prompt_tokens:,} in (one for 4 bytes), {estimate.completion_tokens:,} out (the recipe's guess)",
+        f"price      {price}",
+    ]
+
+
+def told(report: FoldReport, outcome: Outcome) -> Outcome:
+    """Return the outcome of a fold with what its extractor adds to it."""
+    spent = report.spent
+    if spent is None:
+        return replace(outcome, disclaimers=(disclaimers.SYMBOLIC,))
+    data = {**outcome.data, "extractor": report.extractor, "pending": report.pending, "faults": dict(report.faults), "spent": _spent(spent)}
+    asked = f"asked      {plural(spent.calls, 'call')} of {report.extractor}, {spent.reused:,} answered by recordings"
+    lines = [*outcome.lines, visible(asked), f"took       {plural(spent.tokens, 'token')}, {spent.cost / NANOS:,.4f} by the price table"]
+    if spent.differing:
+        lines.append(f"differing  {plural(spent.differing, 'answer')}: the model says otherwise now; what is recorded was kept")
+    if not report.pending:
+        return replace(outcome, data=data, lines=lines)
+    why = ", ".join(f"{count:,} {fault}" for fault, count in sorted(report.faults.items()))
+    lines.append(f"pending    {plural(report.pending, 'event')}")
+    message = f"{plural(report.pending, 'event')} pending, requests that failed: {why}; the next fold asks again"
+    if report.faults.keys() == {BUDGET}:
+        return replace(outcome, data=data, lines=lines, findings=(Finding("RF-BUDGET-001", "warning", message, remediation="refold fold"),))
+    finding = Finding(ModelFailed.code, "error", message, remediation="refold calls list")
+    failed = {"exit_code": ModelFailed.exit_code, "exit_class": ModelFailed.exit_class}
+    return replace(outcome, data=data, lines=lines, findings=(finding,), **failed)
+
+
+def _spent(spent: Spent) -> dict[str, int]:
+    names = ("calls", "reused", "failed", "differing", "prompt_tokens", "completion_tokens", "uncounted", "cost")
+    return {name: getattr(spent, name) for name in names}

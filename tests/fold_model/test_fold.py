@@ -1,0 +1,175 @@
+"""A fold that a model reads, over HTTP to a server of our own: what is asked, what becomes of the answers, and what is left for later."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from refold.calls.gateway import Mode
+from refold.errors import NotRecorded
+from refold.folding import Reason
+from refold.model import Role
+from refold.state.digest import state_hash
+from refold.state.generation import State
+from tests.fold_model.scripted import add, asked_about, asking, facts, fold, many, reads, says
+from tests.openai_server import answer, failure
+
+
+def test_a_block_is_asked_about_once_and_its_facts_lead_to_the_call(store, server):
+    add(store, says("ada", 1, "I live in Berlin."), says("ada", 2, "Noted.", Role.ASSISTANT), says("ada", 3, "I live in Munich."))
+    report = fold(store, asking(server))
+    assert asked_about(server) == [["I live in Berlin.", "(Noted.)", "I live in Munich."]]
+    assert facts(store) == ["ada lives_in Berlin", "ada lives_in Munich"]
+    assert (report.assertions, report.rejected, report.pending, report.extractor) == (2, 0, 0, "openai/small")
+    (call,) = {claim.call_id for claim in State.open(store).all_claims()}
+    assert call is not None
+
+
+def test_earlier_turns_of_the_same_session_are_told_as_context(store, server):
+    add(store, says("ada", 1, "My sister Ruth called."), says("ada", 2, "She lives in Oslo."), says("bob", 1, "I live in Kiel."))
+    fold(store, asking(server, parts=1, context=1))
+    assert sorted(asked_about(server)) == [
+        ["(My sister Ruth called.)", "She lives in Oslo."],
+        ["I live in Kiel."],
+        ["My sister Ruth called."],
+    ]
+    (ruth,) = [claim for claim in State.open(store).all_claims() if claim.entity == "Ruth"]
+    assert store.log.event(ruth.named_seq).text == "My sister Ruth called."
+
+
+def test_a_fold_of_nothing_new_asks_nothing(store, server):
+    add(store, *many(["ada"], 3))
+    fold(store, asking(server))
+    assert fold(store, asking(server)).plan.reason is Reason.NOTHING
+    assert server.count == 1
+
+
+def test_a_full_fold_asks_nothing_again_and_gives_the_same_state(store, server):
+    add(store, *many(["ada", "bob"], 12))
+    fold(store, asking(server))
+    before, asked = state_hash(State.open(store)), server.count
+    report = fold(store, asking(server), full=True)
+    assert server.count == asked
+    assert state_hash(State.open(store)) == before
+    assert report.spent is not None
+    assert (report.spent.calls, report.spent.reused) == (0, asked)
+
+
+def test_a_replay_makes_no_call_and_misses_where_nothing_was_recorded(store, server):
+    add(store, *many(["ada"], 3))
+    fold(store, asking(server))
+    assert fold(store, asking(server), full=True, mode=Mode.REPLAY).assertions == 3
+    add(store, says("ada", 20, "I live in Rome."))
+    with pytest.raises(NotRecorded):
+        fold(store, asking(server), mode=Mode.REPLAY)
+    assert server.count == 1
+
+
+def test_a_fresh_fold_asks_all_again(store, server):
+    add(store, *many(["ada", "bob"], 2))
+    fold(store, asking(server))
+    fold(store, asking(server), full=True, mode=Mode.REFRESH)
+    assert server.count == 4
+
+
+@pytest.mark.parametrize("order", [range(12), (3, 1, 0, 2, 9, 4, 11, 5, 10, 6, 8, 7)])
+def test_folding_as_events_come_gives_what_folding_all_of_them_gives(store, server, order):
+    for part in order:
+        add(store, says("ada", part, f"My sister Ruth{part}. She lives in Town{part % 5}. I live in Place{part}."))
+        add(store, says("bob", part, f"She lives in Town{part}."))
+        if part % 2:
+            fold(store, asking(server, parts=4, context=2))
+    fold(store, asking(server, parts=4, context=2))
+    found, hashed = facts(store), state_hash(State.open(store))
+    fold(store, asking(server, parts=4, context=2), full=True)
+    assert facts(store) == found
+    assert state_hash(State.open(store)) == hashed
+
+
+def test_a_late_event_asks_again_about_its_block_and_its_followers_and_no_others(store, server):
+    add(store, *(says("ada", part, "She lives in Oslo.") for part in (10, 11, 20, 30)), says("bob", 1, "I live in Kiel."))
+    fold(store, asking(server, parts=5, context=1))
+    assert facts(store) == ["bob lives_in Kiel"]
+    server.asked.clear()
+    add(store, says("ada", 12, "Hello from my sister Ruth."))
+    fold(store, asking(server, parts=5, context=1))
+    assert sorted(asked_about(server)) == [
+        ["(Hello from my sister Ruth.)", "She lives in Oslo."],
+        ["She lives in Oslo.", "She lives in Oslo.", "Hello from my sister Ruth."],
+    ]
+    assert facts(store) == ["Ruth lives_in Oslo", "bob lives_in Kiel"]
+
+
+def test_a_model_that_fails_leaves_its_events_pending_and_the_next_fold_asks_only_about_them(store, server):
+    add(store, *many(["ada", "bob"], 2))
+    server.script = lambda asked: reads(asked) if '"speaker":"bob"' in asked.text else failure(500)
+    report = fold(store, asking(server))
+    assert (report.pending, report.faults) == (2, {"server-error": 1})
+    assert {store.log.event(seq).author or store.log.event(seq).scope.user for seq in State.open(store).pending} == {"ada"}
+    assert len(facts(store)) == 2
+    server.script = reads
+    server.asked.clear()
+    again = fold(store, asking(server))
+    assert again.plan.reason is Reason.PENDING
+    assert asked_about(server) == [["I live in Town0.", "I live in Town1."]]
+    assert State.open(store).pending == ()
+    assert len(facts(store)) == 4
+
+
+def test_a_block_that_fails_when_it_is_asked_again_keeps_what_was_read_of_it(store, server):
+    add(store, says("ada", 1, "I live in Berlin."))
+    fold(store, asking(server))
+    add(store, says("ada", 2, "I live in Munich."))
+    server.script = lambda asked: failure(500)
+    assert fold(store, asking(server)).pending == 2
+    assert facts(store) == ["ada lives_in Berlin"]
+    server.script = reads
+    fold(store, asking(server))
+    assert facts(store) == ["ada lives_in Berlin", "ada lives_in Munich"]
+
+
+def test_an_answer_in_another_form_is_asked_for_again_and_then_counted(store, server):
+    add(store, says("ada", 1, "I live in Berlin."), says("bob", 1, "I live in Kiel."))
+    server.script = lambda asked: answer("I would say") if '"speaker":"bob"' in asked.text else reads(asked)
+    report = fold(store, asking(server))
+    assert server.count == 4
+    assert (report.rejected, report.pending) == (1, 0)
+    assert facts(store) == ["ada lives_in Berlin"]
+    fold(store, asking(server), full=True)
+    assert server.count == 4
+
+
+def test_another_recipe_asks_exactly_what_it_changes(store, server):
+    add(store, says("ada", 1, "I live in Berlin."), says("ada", 9, "I live in Munich."), says("bob", 1, "I live in Kiel."))
+    fold(store, asking(server, context=0))
+    server.asked.clear()
+    report = fold(store, asking(server, context=1))
+    assert report.plan.reason is Reason.RECIPE
+    assert asked_about(server) == [["(I live in Berlin.)", "I live in Munich."]]
+    priced = replace(asking(server, context=1), answer_tokens=1)
+    assert fold(store, priced).plan.reason is Reason.NOTHING
+
+
+def test_a_block_whose_texts_are_too_long_is_asked_event_by_event(store, server):
+    add(store, says("ada", 1, "I live in Berlin."), says("ada", 2, "I live in Munich."))
+    fold(store, asking(server, characters=20, context=1))
+    assert sorted(asked_about(server)) == [["(I live in Berlin.)", "I live in Munich."], ["I live in Berlin."]]
+
+
+def test_what_a_model_makes_up_is_rejected_and_counted(store, server):
+    add(store, says("ada", 1, "I live in Berlin."))
+    server.script = lambda asked: answer('{"facts":[{"event":"e1"}],"aliases":[]}')
+    report = fold(store, asking(server))
+    assert (report.assertions, report.rejected) == (0, 1)
+
+
+def test_folding_by_patterns_again_reads_everything_anew(store, server):
+    add(store, says("ada", 1, "I live in Berlin."))
+    fold(store, asking(server))
+    from refold import folding, recipes
+    from tests.conftest import now
+
+    report = folding.fold(store, State.open(store), relations=recipes.relations(), recipe=recipes.search(), now=now)
+    assert report.plan.reason is Reason.RECIPE
+    assert [claim.extractor for claim in State.open(store).all_claims()] == ["symbolic/en-1"]
