@@ -47,6 +47,7 @@ LAYERS = {
     "refold.migrate": 7,
     "refold.receipts": 7,
     "refold.recover": 7,
+    "refold.erase": 7,
     "refold.status": 7,
     "refold.memory": 8,
     "refold": 9,

@@ -1,0 +1,102 @@
+"""The nouns of an erasure. Values only: no IO, no clock, no randomness."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from refold.model import AliasKind, EventId, Source, Span, SubjectId
+
+
+class Stage(StrEnum):
+    """How far a request has come."""
+
+    REQUESTED = "requested"
+    FOUND = "found"
+    REVIEWED = "reviewed"
+    PLANNED = "planned"
+    APPROVED = "approved"
+    RUNNING = "running"
+    CERTIFIED = "certified"
+    CERTIFIED_EXCEPT = "certified-except"
+    REFUSED = "refused"
+
+
+class Mode(StrEnum):
+    """How bytes go."""
+
+    SHRED = "shred"  # keys, then bytes
+    KEEP_CIPHERTEXT = "keep-ciphertext"  # keys only: the files of the log are left untouched, for media that only append
+
+
+class Decision(StrEnum):
+    """Whether a mention is one of the person meant. What is undecided stops certification."""
+
+    CONCERNS = "concerns"
+    NAMESAKE = "namesake"
+    UNDECIDED = "undecided"
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """What a request asks to be erased: people, or events by where they came from."""
+
+    subjects: tuple[SubjectId, ...] = ()
+    aliases: tuple[tuple[AliasKind, str], ...] = ()
+    sources: tuple[Source, ...] = ()  # without a part: the whole document or session
+    events: tuple[EventId, ...] = ()
+    ingests: tuple[bytes, ...] = ()  # 16 bytes each
+    before: int | None = None  # µs: said before
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A mention that nobody declared, found in an event."""
+
+    event_id: EventId
+    seq: int
+    span: Span
+    variant: str  # how it was recognised: `initials`, `e-mail`, ...; never the words themselves
+    decision: Decision = Decision.UNDECIDED
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What an erasure removes, as it was planned on one head of the log. The only thing that a run takes.
+
+    `subjects` lose their secrets, so that every event that concerns one goes dark. `events` lose their shares: undeclared mentions,
+    and what was selected by source, event, ingest or time.
+    """
+
+    request_id: bytes  # 16 bytes, random
+    subjects: frozenset[SubjectId]
+    events: frozenset[EventId]  # beside those of the subjects
+    suppressed: frozenset[bytes]  # tags under the suppress key that must not come back by an import
+    size: int  # entries of the log when it was planned
+    last_hash: bytes  # of the entry before `size`
+    mode: Mode = Mode.SHRED
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """What must not be found afterwards: sealed before an erasure, opened by the scan, and gone with the request's key."""
+
+    needles: tuple[str, ...]  # aliases in their variants, canaries, known values
+    digests: tuple[bytes, ...]  # SHA-256 of event texts, for files that hold digests of plaintext; kept sealed like the needles
+    control: str  # something of a living subject that must be found in the same run
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """What a run did, in counts: what a certificate tells."""
+
+    epoch_before: int
+    epoch_after: int
+    erasure_seqs: tuple[int, ...]  # of the erasure entries
+    events: int  # that went dark
+    shared_events: int  # of these, that concerned others too
+    calls: int  # recordings that went dark
+    calls_replayed: int
+    calls_made: int
+    parts_replaced: int
+    generation: int  # of the state that was published
