@@ -298,3 +298,24 @@ def test_a_clean_module_is_not_accused():
         "    return read('a'), Event, open('a'), open('a', 'rb'), Event.open('r'), 'a'.replace('a', 'b'), now.replace(tzinfo=None)\n",
     )
     assert [fault for rule in RULES for fault in rule(clean)] == []
+
+
+# What of refold.files makes, replaces or takes away a name.
+WRITING = {
+    *("create", "create_all", "link_new", "replace", "put", "remove", "remove_folder", "rename_folder", "add_folder", "make_folder"),
+}
+
+
+def test_what_writes_without_a_transaction_stands_in_the_table_with_its_reason():
+    """The journal carries out every change of several files, except those that storage/README.md lists and gives a reason for."""
+    text = (ROOT / "storage" / "README.md").read_text()
+    table = text.split("\n| what | why an interruption leaves no half of it | written by |\n")[1].split("\n\n")[0]
+    listed = {f"refold.{name}" for row in table.splitlines() for name in re.findall(r"`([a-z_.]+)`", row.split(" | ")[-1])}
+    writing = {module.name for module in modules() if any(_is_durable(node) for node in ast.walk(module.tree))}
+    assert {name for name in writing if not within(name, "refold.journal")} == listed
+
+
+def _is_durable(node: ast.AST) -> bool:
+    function = node.func if isinstance(node, ast.Call) else None
+    is_of_files = isinstance(function, ast.Attribute) and isinstance(function.value, ast.Name) and function.value.id == "files"
+    return is_of_files and function.attr in WRITING

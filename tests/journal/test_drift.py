@@ -13,7 +13,7 @@ from refold import files, journal
 from refold.errors import Blocked, Drifted, VerificationIncomplete
 from refold.journal import Condition, Direction
 from refold.store import Places
-from tests.journal import SAMPLE, ground, half_done, in_child, left, on, picture, recover, reversible, tree
+from tests.journal import KILLED, SAMPLE, ground, half_done, in_child, left, on, picture, recover, reversible, stopped_after, tree
 
 DIRECTIONS = list(Direction)
 
@@ -161,6 +161,30 @@ def test_recovery_stops_at_what_was_never_recorded_and_changes_nothing(
     with pytest.raises(Blocked):
         journal.commit(places, SAMPLE, [journal.write(on("store", "next"), b"")])
     assert not journal.inspect(places, entry.id).is_safe(direction)
+
+
+@pytest.mark.parametrize("direction", DIRECTIONS)
+@pytest.mark.parametrize("drift", DRIFTS, ids=lambda drift: drift.__name__)
+def test_what_drifts_while_a_recovery_lies_interrupted_stops_the_next_one_and_nothing_is_changed(
+    tmp_path: Path, drift: Callable[[Places], None], direction: Direction
+):
+    """The recovery dies once its direction is recorded, before it touches a target."""
+    if direction is Direction.ROLL_BACK and drift is replace_a_folder_that_is_to_go:
+        return  # whoever goes back may have made the folder anew: which one it was tells nothing any more
+    places = half_done(tmp_path, step=3)
+    (entry,) = left(places)
+    assert stopped_after(lambda: journal.recover(places, entry.id, direction), 0) == KILLED
+    (entry,) = left(places)
+    assert entry.journal is not None
+    assert entry.journal.phase.has_direction
+    drift(places)
+    was = tree(tmp_path)
+    for either in DIRECTIONS:
+        with pytest.raises(Drifted):
+            recover_any(places, either)
+    assert tree(tmp_path) == was
+    with pytest.raises(Blocked):
+        journal.commit(places, SAMPLE, [journal.write(on("store", "next"), b"")])
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

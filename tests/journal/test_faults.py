@@ -110,6 +110,27 @@ def test_a_failed_fsync_at_any_call_stops_the_process_and_another_one_recovers(t
             assert picture(places) in (before, after)
 
 
+@pytest.mark.parametrize("direction", list(Direction))
+def test_a_failed_fsync_at_any_call_of_a_recovery_stops_the_process_and_leaves_the_same_way_open(tmp_path: Path, direction: Direction):
+    model = half_done(tmp_path / "model")
+    syncs = Disk(lambda number, name, call: call(), calls=("fsync",))
+    kept, files.os = files.os, syncs  # ty: ignore[invalid-assignment]
+    try:
+        journal.recover(model, left(model)[0].id, direction)
+    finally:
+        files.os = kept
+    end = picture(model)
+    assert syncs.count > 5
+    for at in range(1, syncs.count + 1):
+        places = half_done(tmp_path / f"{at}")
+        failed = Disk(failing(at, errno.EIO), calls=("fsync",))
+        (entry,) = left(places)
+        assert in_child(lambda: journal.recover(places, entry.id, direction), failed) == WriteFailed.exit_code  # noqa: B023
+        if left(places):
+            recover(places, direction)
+        assert picture(places) == end
+
+
 def fail_and_try_again(places: Places, at: int) -> None:
     """Commit while the `at`-th fsync fails: a process to which this happened writes no more, not even to clean up."""
     files.os = Disk(failing(at, errno.EIO), calls=("fsync",))  # ty: ignore[invalid-assignment]

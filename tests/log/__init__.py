@@ -6,6 +6,8 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from refold import files, ingest
 from refold.keys.keyring import Keyring
 from refold.log import append, entry, parts
@@ -56,6 +58,19 @@ def failing(at: int, error: int) -> Callable[[int, str, Callable[[], Any]], Any]
         return call()
 
     return step
+
+
+def before_link(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let `act` happen once, right before a commit is linked: the writer was paused there for however long."""
+    done: list[bool] = []
+
+    def step(number: int, name: str, call: Callable[[], Any]) -> Any:
+        if not done:
+            done.append(True)
+            act()
+        return call()
+
+    monkeypatch.setattr(files, "os", Disk(step, calls=("link",)))
 
 
 def say(store: Store, *texts: str, user: str = "ada", **fields: Any) -> list[ingest.Added]:

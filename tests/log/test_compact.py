@@ -17,7 +17,7 @@ from refold.log.parts import Part
 from refold.model import Draft, Scope
 from refold.store import Store, open_store
 from tests.conftest import now
-from tests.log import Disk, blank, heard, say, texts
+from tests.log import Disk, before_link, blank, heard, say, texts
 
 HOUR = 3600 * 1_000_000
 
@@ -36,18 +36,6 @@ def many(store: Store) -> Store:
 
 def compact(store: Store, *, hours: int = 0, parts_max: int = 4) -> Compacted:
     return store.log.compact(now=lambda: now() + hours * HOUR, random=os.urandom, parts_max=parts_max)
-
-
-def before_link(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    done: list[bool] = []
-
-    def step(number: int, name: str, call: Callable[[], Any]) -> Any:
-        if not done:
-            done.append(True)
-            act()
-        return call()
-
-    monkeypatch.setattr(files, "os", Disk(step, calls=("link",)))
 
 
 def raw_rows(store: Store) -> list[tuple]:

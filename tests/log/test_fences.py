@@ -4,35 +4,20 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
-from refold import files
 from refold.errors import Blocked, Corrupt, KeyMissing, Locked, SubjectErased, Usage
 from refold.log import append
 from refold.model import EntryKind
 from refold.store import Store, open_store
 from tests.conftest import now
-from tests.log import Disk, blank, heard, next_epoch, pass_a_fence, say, texts
+from tests.log import before_link, blank, heard, next_epoch, pass_a_fence, say, texts
 
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(append, "TURN_SECONDS_MAX", 0.05)
-
-
-def before_link(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    done: list[bool] = []
-
-    def step(number: int, name: str, call: Callable[[], Any]) -> Any:
-        if not done:
-            done.append(True)
-            act()
-        return call()
-
-    monkeypatch.setattr(files, "os", Disk(step, calls=("link",)))
 
 
 def of(store: Store, user: str) -> bytes:

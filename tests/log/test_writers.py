@@ -20,7 +20,7 @@ from refold.log import append
 from refold.model import AliasKind, Draft, Scope
 from refold.store import Places, Store, open_store
 from tests.conftest import now
-from tests.log import Disk, heard, say, texts
+from tests.log import Disk, before_link, heard, say, texts
 
 
 @pytest.fixture(autouse=True)
@@ -28,19 +28,6 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A held turn is waited for briefly; poison does not outlive a test."""
     monkeypatch.setattr(append, "TURN_SECONDS_MAX", 0.05)
     monkeypatch.setattr(files, "_poisoned", None)
-
-
-def before_link(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
-    """Let `act` happen once, right before a commit is linked: the writer was paused there for however long."""
-    done: list[bool] = []
-
-    def step(number: int, name: str, call: Callable[[], Any]) -> Any:
-        if not done:
-            done.append(True)
-            act()
-        return call()
-
-    monkeypatch.setattr(files, "os", Disk(step, calls=("link",)))
 
 
 def warm(store: Store) -> Store:
