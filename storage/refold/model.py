@@ -21,6 +21,7 @@ class EntryKind(IntEnum):
     EVENT = 1
     SUBJECT = 2
     CALL = 3
+    TOTALS = 4
     ERASURE = 16
     FENCE = 17
     LIFT = 18

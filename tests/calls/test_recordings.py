@@ -13,6 +13,7 @@ from refold.calls.index import Index
 from refold.calls.keys import Input, call_key, material, replay_tag
 from refold.calls.recording import Fault, Form, Recording, Tokens, decode, encode
 from refold.calls.recordings import Recordings, Unrecorded
+from refold.calls.totals import Totals
 from refold.errors import Corrupt, KeyMissing, Locked, Usage
 from refold.keys.crypto import derive, mac
 from refold.model import EntryKind, Event, EventId
@@ -214,10 +215,26 @@ def test_the_index_finds_all_however_it_grew(store: Store, two: tuple[Event, Eve
     assert log is not None
     read = Index()
     read.follow(log)
-    assert read.find((one.event_id,)) == [0, 2, 4, 6, 8]
-    assert read.find(tuple(sorted((one.event_id, other.event_id)))) == [1, 3, 5, 7, 9]
+    assert read.find((one.event_id,)) == [0, 3, 6, 9, 12]
+    assert read.find(tuple(sorted((one.event_id, other.event_id)))) == [1, 4, 7, 10, 13]
     assert read.find((EventId(bytes(16)),)) == []
-    assert {header[1] for rows in log.rows() for header in rows.headers()} == {EntryKind.CALL}
+    assert {header[1] for rows in log.rows() for header in rows.headers()} == {EntryKind.CALL, EntryKind.TOTALS}
+
+
+def test_the_totals_are_those_of_all_writers_and_outlive_what_they_count(store: Store, two: tuple[Event, Event]):
+    assert recordings(store).totals() == Totals()
+    with open_store(store.places) as other:
+        mine, theirs = recordings(store), recordings(other)
+        mine.record([attempt(store, *two), attempt(store, *two, draw=1)], run=bytes(16))
+        theirs.record([attempt(other, *two, draw=2, fault=Fault.CUT_OFF)], run=bytes(16))
+        mine.record([replace(one, recording=replace(one.recording, tokens=None)) for one in [attempt(store, *two, draw=3)]], run=bytes(16))
+        sums = Totals(calls=4, failed=1, prompt_tokens=9, completion_tokens=12, uncounted=1, cost={"USD": 20})
+        assert mine.totals() == theirs.totals() == sums
+    erased = two[0].subjects[0]
+    pass_a_fence(store, keep=lambda subject: subject != erased)
+    assert recordings(store).totals() == sums
+    recordings(store).record([attempt(store, two[1])], run=bytes(16))
+    assert recordings(store).totals().calls == 5
 
 
 def test_a_request_without_an_event_has_no_key(store: Store):

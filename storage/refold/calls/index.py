@@ -29,15 +29,16 @@ class Index:
         if self._end < head.size:
             for rows in log.rows(self._end, head.size):
                 for seq, payload in enumerate(rows.payloads(), rows.first):
-                    if payload is not None and payload[:2] == entry.SEALED_PREFIX:
-                        self._put(_key(entry.ids_of(payload)[0]), seq)
+                    if payload is not None and payload[:2] == entry.SEALED_PREFIX and (ids := entry.ids_of(payload)[0]):
+                        self._put(_key(ids), seq)
             self._end = head.size
 
     def learn(self, first: int, ids: Sequence[tuple[bytes, ...]]) -> None:
-        """Take over what a commit of ours holds, so that it need not be read back."""
+        """Take over what a commit of ours holds, so that it need not be read back; what has no ids is no recording."""
         if self._end == first:
             for seq, one in enumerate(ids, first):
-                self._put(_key(one), seq)
+                if one:
+                    self._put(_key(one), seq)
             self._end += len(ids)
 
     def find(self, ids: tuple[bytes, ...]) -> list[int]:

@@ -14,6 +14,9 @@ from typing import cast
 from refold.calls.index import Index
 from refold.calls.keys import Input, call_key, material, replay_tag
 from refold.calls.recording import Recording, decode, encode
+from refold.calls.totals import Totals
+from refold.calls.totals import decode as decode_totals
+from refold.calls.totals import encode as encode_totals
 from refold.errors import KeyMissing, UnsupportedVersion, Usage
 from refold.keys.keyring import Keyring
 from refold.log import append, entry
@@ -56,6 +59,7 @@ class Recordings:
         self._now = now
         self._random = random
         self._index = Index()
+        self._totals = 0, Totals()  # as of this size of the log of the calls
         self._bound_to = entry.aad_prefix(store.origin)
 
     def record(self, attempts: Sequence[Unrecorded], *, run: bytes) -> list[bytes]:
@@ -65,17 +69,25 @@ class Recordings:
         """
         log = self._store.begin_calls(now=self._now)
         self._follow_epoch(log)
-        entries = [self._sealable(one, run) for one in attempts]
+        entries = {self._sealable(one, run): one.recording for one in attempts}
         written: list[Sealable] = []
+        made: list[Totals] = []
 
         def plan(head: Head, keyring: Keyring) -> Sequence[Sealable]:
             written[:] = [one for one in entries if _is_readable(one, keyring)]
-            return written
+            made[:] = [self._totals_of(log, head).plus(entries[one] for one in written)]
+            return [*written, self._totals_entry(made[0], run)] if written else []
 
         done = log.append(plan, now=self._now, random=self._random)
         if done:
-            self._index.learn(done.first, [one.subjects for one in written])
+            self._totals = done.first + done.count, made[0]
+            self._index.learn(done.first, [*(one.subjects for one in written), ()])
         return [one.event_id for one in entries]
+
+    def totals(self) -> Totals:
+        """Return what all calls so far have cost."""
+        log = self._store.calls
+        return Totals() if log is None else self._totals_of(log, log.refresh()[0])
 
     def find(self, inputs: Sequence[Input], canonical_form: bytes, body: bytes) -> list[Recorded]:
         """Return the recordings of exactly this request, of every draw and attempt, oldest first. Raises KeyMissing, Corrupt."""
@@ -116,12 +128,6 @@ class Recordings:
             raise KeyMissing("this call is dark: an event that the model saw was erased", entry_id=found[0][0].hex())
         return opened[0]
 
-    @property
-    def count(self) -> int:
-        """Return how many entries the log of the calls has."""
-        log = self._store.calls
-        return 0 if log is None else log.refresh()[0].size
-
     def _sealable(self, one: Unrecorded, run: bytes) -> Sealable:
         call_id = EventId(self._random(entry.ID_BYTES))
         ids = cast("tuple[SubjectId, ...]", tuple(sorted(source.event_id for source in one.inputs)))
@@ -130,6 +136,19 @@ class Recordings:
             return call_key(material(keyring, one.inputs), call_id)
 
         return Sealable(EntryKind.CALL, call_id, ids, encode(one.recording), one.recording.ended_at, run, key_of)
+
+    def _totals_entry(self, totals: Totals, run: bytes) -> Sealable:
+        return Sealable(EntryKind.TOTALS, EventId(self._random(entry.ID_BYTES)), (), encode_totals(totals), self._now(), run)
+
+    def _totals_of(self, log: Log, head: Head) -> Totals:
+        """Return the newest totals; those of a commit of ours were kept."""
+        if self._totals[0] != head.size:
+            key_of = log.keyring.event_key
+            rows = (log.row(seq) for seq in range(head.size - 1, -1, -1))
+            cells = (one for each in rows for one in open_rows(each, key_of, self._bound_to, kinds=(EntryKind.TOTALS,)))
+            newest = next(cells, None)
+            self._totals = head.size, Totals() if newest is None else decode_totals(newest[3])
+        return self._totals[1]
 
     def _open(self, rows: Rows, key_of: KeyOf, tally: Counter[str]) -> list[Recorded]:
         opened = open_rows(rows, key_of, self._bound_to, kinds=(EntryKind.CALL,), tally=tally)
