@@ -25,6 +25,7 @@ import pytest
 from jsonschema.protocols import Validator
 
 from refold import disclaimers, times
+from refold.calls.recordings import Recordings
 from refold.cli import main
 from refold.cli.catalogue import COMMANDS, EXIT_CODES, PIPE_CLOSED
 from refold.cli.envelope import OUTPUT_SCHEMA_VERSION
@@ -38,6 +39,7 @@ from refold.recover.audit import AUDIT_SCHEMA_VERSION, Area
 from refold.recover.findings import Severity
 from refold.store import Places, open_store
 from refold.store import places as find_places
+from tests.calls import recorded
 from tests.conftest import now
 from tests.journal import unsynced
 from tests.migrate import ANSWERS, canonicalized, prepared, written
@@ -98,6 +100,12 @@ def canonicalize_a_move(places: Places) -> None:
         canonicalized(store, prepared(store, places.store.parent, "mcp"), ANSWERS)
 
 
+def ask_a_model(places: Places) -> None:
+    with open_store(places) as store:
+        first = next(store.log.events())[0]
+        recorded(store, "http://127.0.0.1:8123/v1", first)
+
+
 def beside_a_backup(places: Places) -> None:
     """Make a backup, and the public key of somebody who is to keep the keys."""
     (places.store.parent / "public.pem").write_bytes(PUBLIC)
@@ -134,7 +142,7 @@ def spoil_papers(places: Places) -> None:
     path.write_bytes(path.read_bytes().replace(b'"seq":2', b'"seq":1'))
 
 
-# Command lines by the name of their transcript. FACT, ORIGIN, MOVE and TRANSACTION are looked up; ~ is the folder of the three places.
+# Command lines by the name of their transcript. Words in capitals are looked up; ~ is the folder of the three places.
 LINES: dict[str, list[tuple[Prepare, str]]] = {
     "init": [(no_store, "init"), (nothing, "init")],
     "add": [(nothing, "add 'I like Darjeeling.' --user ada --source chat:9#1 --said-at 2024-07-01"), (nothing, "add ' ' --user ada")],
@@ -146,6 +154,13 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
     "facts": [(nothing, "facts --user ada --history"), (nothing, "facts --user ada --as-of 2024")],
     "why": [(nothing, "why FACT --user ada"), (nothing, "why 00 --user ada")],
     "sql": [(nothing, "sql 'select kind, count(*) as entries from log group by kind order by kind'"), (nothing, "sql 'drop table log'")],
+    "calls": [
+        (ask_a_model, "calls list"),
+        (ask_a_model, "calls show CALL"),
+        (nothing, "calls list"),
+        (nothing, "calls show 00"),
+        (ask_a_model, "status"),
+    ],
     "subject": [(nothing, "subject list"), (nothing, "subject show ada"), (nothing, "subject add 'Ada Brandt' ada"), (nothing, "subject")],
     "audit": [
         (nothing, "audit"),
@@ -257,6 +272,9 @@ def filled_in(line: str, places: Places) -> str:
     if "FACT" in line:
         with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
             line = line.replace("FACT", memory.facts(user_id="ada", relation="lives_in")[0].fact_id.hex())
+    if "CALL" in line:
+        with open_store(places) as store:
+            line = line.replace("CALL", next(Recordings(store, now=now, random=os.urandom).all()).call_id.hex())
     if "TRANSACTION" in line:
         line = line.replace("TRANSACTION", next(path.name for path in (places.vault / "journal").iterdir()))
     if "MOVE" in line:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import dataclass
 
 from refold import journal, recipes
+from refold.calls.recordings import Recordings
+from refold.calls.totals import Totals
 from refold.model import View
+from refold.outside import clock
 from refold.reading import RejectionCode, Standing
 from refold.state.generation import State
 from refold.state.sight import Sight
@@ -41,6 +45,7 @@ class Status:
     edges: int
     rejections: dict[str, int]  # by code
     finding: str | None  # what is damaged in the state
+    calls: Totals  # of language models, ever
     unfinished: int  # transactions that forbid changes
     incomplete_since: int | None  # the first entry that damage took for good: all that is derived from there on lacks it
 
@@ -73,6 +78,7 @@ def read(store: Store, state: State) -> Status:
         rejections=_rejections(state),
         finding=None if state.finding is None else state.finding.message,
         incomplete_since=store.log.incomplete_since,
+        calls=Recordings(store, now=clock, random=os.urandom).totals(),
         unfinished=0 if journal.is_running(store.places) else sum(entry.forbids_changes for entry in journal.entries(store.places)),
     )
 

@@ -7,12 +7,30 @@ from collections.abc import Sequence
 from typing import Any
 
 from refold.calls.gateway import Answer, Failed, Gateway, Manifest, Mode
-from refold.calls.keys import Input
+from refold.calls.keys import Input, material, replay_tag
+from refold.calls.pace import cost_of
+from refold.calls.recording import Form, Recording, Tokens
+from refold.calls.recordings import Recordings, Unrecorded
 from refold.fold.recipe import Limits, Price
-from refold.fold.request import Config, Declared, EventRef, Message, Request, Schema, Template, Voice, json_fields, word_digest
+from refold.fold.request import (
+    Config,
+    Declared,
+    EventRef,
+    Message,
+    Request,
+    Schema,
+    Template,
+    Voice,
+    canonical_form,
+    json_fields,
+    render,
+    word_digest,
+)
 from refold.model import Event, EventId
+from refold.outside import Random
 from refold.store import Store
 from tests.conftest import now
+from tests.openai_server import answer
 
 WORDS = Template("instructions", "Say what you read.\n")
 SCHEMA = Schema("read", '{"type":"object"}')
@@ -63,6 +81,37 @@ def about(store: Store, url: str, *events: Event, **changed: Any) -> Request:
         "headers": (("X-Title", "test"),),
     }
     return Request(**plain | changed)
+
+
+def recorded(store: Store, url: str, *events: Event, random: Random = os.urandom) -> bytes:
+    """Record a call that was never made; return its id."""
+    request, moment = about(store, url, *events), 1_733_011_200_000_000
+    inputs, rendered = tuple(map(Input.of, events)), render(request)
+    tag = replay_tag(material(store.keyring, inputs), canonical_form(request), rendered.body, 0)
+    attempt = Recording(
+        replay_tag=tag,
+        draw=0,
+        attempt=1,
+        form=Form.WIRE,
+        host=url.split("/")[2],
+        model=request.model,
+        answered_by="scripted-1",
+        status=200,
+        fault=None,
+        finish_reason="stop",
+        started_at=moment,
+        ended_at=moment + 1_200_000,
+        tokens=Tokens(1_200, 80),
+        cost=cost_of(Tokens(1_200, 80), (PRICE.input, PRICE.output)),
+        currency=PRICE.currency,
+        canonical_form=canonical_form(request),
+        spans=rendered.spans,
+        request=rendered.body,
+        wire=b"",
+        answer=answer("[]").body,
+    )
+    (call_id,) = Recordings(store, now=lambda: moment, random=random).record([Unrecorded(inputs, attempt)], run=random(16))
+    return call_id
 
 
 def ask(store: Store, requests: Sequence[Request], declared: Manifest, *, mode: Mode = Mode.LIVE, **options: Any) -> list[Answer | Failed]:

@@ -28,6 +28,8 @@ CALLS = {
     "facts": ("facts", "--user", "ada"),
     "why": ("why", "00", "--user", "ada"),
     "sql": ("sql", "select count(*) from log"),
+    "calls list": ("calls", "list"),
+    "calls show": ("calls", "show", "00"),
     "subject add": ("subject", "add", "Ruth"),
     "subject list": ("subject", "list"),
     "subject show": ("subject", "show", "ada"),
@@ -145,7 +147,7 @@ def test_a_principal_that_nobody_knows(shell, call, form):
     if call[0] != "serve":
         refused(
             shell(call[0], "--as", "mallory", *call[1:], form=form)
-            if call[0] not in ("subject", "migrate")
+            if call[0] not in ("subject", "migrate", "calls")
             else shell(*call, "--as", "mallory", form=form),
             form,
             2,

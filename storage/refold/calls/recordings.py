@@ -7,7 +7,7 @@ destroyed, it is dark. What is dark before it could be written is not written at
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -25,7 +25,7 @@ from refold.log.head import Head
 from refold.log.log import Log
 from refold.log.parts import Rows
 from refold.log.read import KeyOf, open_rows
-from refold.model import EntryKind, EventId, SubjectId
+from refold.model import EntryKind, Event, EventId, SubjectId
 from refold.outside import Clock, Random
 from refold.store import Store
 
@@ -83,6 +83,11 @@ class Recordings:
             self._totals = done.first + done.count, made[0]
             self._index.learn(done.first, [*(one.subjects for one in written), ()])
         return [one.event_id for one in entries]
+
+    def events_of(self, recorded: Recorded) -> dict[str, Event]:
+        """Return the events that a model saw, by the hex of their ids."""
+        found = self._inputs(recorded.inputs).items()
+        return {event_id.hex(): self._store.log.event(seq) for event_id, (seq, _) in found}
 
     def totals(self) -> Totals:
         """Return what all calls so far have cost."""
@@ -163,11 +168,11 @@ class Recordings:
         def key_of(epoch: int, call_id: bytes, ids: tuple[bytes, ...], suite: int) -> bytes:
             if not inputs.keys() >= set(ids):
                 raise KeyMissing("an event that the model saw was erased")
-            return call_key(material(keyring, [inputs[one] for one in ids]), call_id)
+            return call_key(material(keyring, [inputs[one][1] for one in ids]), call_id)
 
         return key_of
 
-    def _inputs(self, wanted: set[bytes]) -> Mapping[bytes, Input]:
+    def _inputs(self, wanted: Collection[bytes]) -> Mapping[bytes, tuple[int, Input]]:
         """Find events in the log by their ids, newest first, as far as they are still there."""
         log, found = self._store.log, {}
         head, _ = log.refresh()
@@ -175,10 +180,10 @@ class Recordings:
             if len(found) == len(wanted):
                 break
             for rows in log.rows(part.first, part.end):
-                for header, payload in zip(rows.headers(), rows.payloads(), strict=True):
+                for seq, (header, payload) in enumerate(zip(rows.headers(), rows.payloads(), strict=True), rows.first):
                     if header[ID_AT] in wanted and payload is not None:
                         epoch = entry.Header.of(header).epoch
-                        found[header[ID_AT]] = Input(EventId(header[ID_AT]), epoch, entry.ids_of(payload)[0])
+                        found[header[ID_AT]] = seq, Input(EventId(header[ID_AT]), epoch, entry.ids_of(payload)[0])
         return found
 
     def _follow_epoch(self, log: Log) -> None:

@@ -39,6 +39,8 @@ GROUPS = (
             Entry("facts", "ask", "list what holds"),
             Entry("why", "ask", "say what a fact rests on, and what it beat"),
             Entry("sql", "ask", "query the log and the state, read-only, as the operator"),
+            Entry("calls list", "calls", "list what language models were asked, newest first"),
+            Entry("calls show", "calls", "show one call: every byte with the segment it comes from"),
         ),
     ),
     Group(

@@ -12,12 +12,13 @@ from refold.cli import arguments, model_fold
 from refold.cli.command import FORMAT_VERSION, Command, cautions, opened
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.progress import progress
-from refold.cli.visible import from_here, plural, table
+from refold.cli.visible import from_here, money, plural, table
 from refold.closed.closure import Level
 from refold.model import Role
 from refold.reading import Standing
 
 if TYPE_CHECKING:
+    from refold.calls.totals import Totals
     from refold.folding import FoldPlan, FoldReport
     from refold.status import Status
     from refold.store import Places
@@ -208,6 +209,14 @@ def _status_data(status: Status) -> dict[str, object]:
         "facts": status.standings,
         "edges": status.edges,
         "rejections": status.rejections,
+        "calls": {
+            "total": status.calls.calls,
+            "failed": status.calls.failed,
+            "prompt_tokens": status.calls.prompt_tokens,
+            "completion_tokens": status.calls.completion_tokens,
+            "uncounted": status.calls.uncounted,
+            "cost_nanos": dict(status.calls.cost),
+        },
         "unfinished": status.unfinished,
         "incomplete_since": status.incomplete_since,
     }
@@ -239,12 +248,20 @@ def status_lines(status: Status) -> list[str]:
         *([("pending", plural(status.pending, "event"))] if status.pending else []),
         ("facts", facts_line(status)),
         ("said", f"{plural(status.assertions, 'assertion')}, {plural(status.edges, 'alias', 'aliases')}; rejected: {rejected}"),
+        *([("calls", _calls(status.calls))] if status.calls.calls else []),
         ("keys", f"epoch {status.epoch}" + (", fenced: an erasure is under way" if status.fenced else "")),
         ("store", from_here(status.places.store)),
         ("vault", from_here(status.places.vault)),
         ("root", from_here(status.places.root)),
     ]
     return table(rows)
+
+
+def _calls(totals: Totals) -> str:
+    """Return what models were asked so far, and what it cost."""
+    failed = f", {totals.failed:,} without an answer" if totals.failed else ""
+    tokens = f"{totals.prompt_tokens:,} tokens read, {totals.completion_tokens:,} written"
+    return ", ".join([f"{plural(totals.calls, 'call')}{failed}", tokens, *(money(cost, of) for of, cost in sorted(totals.cost.items()))])
 
 
 RUNS = {

@@ -55,6 +55,22 @@ Everything is checked before a restore begins, and its place has to be empty. Wh
 says which entries are lost, and the log says so itself from then on, in a signed entry. Then `refold fold` makes the state anew.
 """,
     ),
+    "calls": (
+        "what is kept of what a language model was asked, and who can read it",
+        """
+Every attempt at a call is recorded, sealed, before its answer is used: the request byte by byte, the answer, time, tokens and cost.
+A recording answers exactly the same request again, so that nothing is asked twice; `refold fold --full` asks only what has changed.
+
+    refold calls list            what was asked, newest first; `refold status` counts it all, with tokens and cost
+    refold calls show CALL       one call: each byte of the request after the event, template or setting that it comes from
+
+A recording opens through the events that the model saw, and goes dark with any one of them. Counts and sums of cost stay.
+
+Recordings say what everybody said: they are for a principal who may see everything. An answer without tokens was not counted by the
+provider; nothing is guessed, and a cost is only what the recipe's own price table gives. Of an OpenAI-compatible server the very bytes that
+left are recorded; of any other provider, what was handed to litellm.
+""",
+    ),
     "damage": (
         "what to do when bytes are not what was signed or sealed",
         """

@@ -11,6 +11,7 @@ from pathlib import Path
 
 CELL_COLUMNS_MIN = 10  # what is left of a cell however narrow the screen is
 GAP = "  "
+NANOS = 1_000_000_000  # of a currency: what sums are counted in
 JOINERS = "\u200c\u200d"  # zero-width joiners spell words and emoji; they hide nothing
 
 
@@ -106,3 +107,9 @@ def pad(text: str, columns: int) -> str:
 def plural(count: int, noun: str, nouns: str | None = None) -> str:
     """Return `1 event`, `2 events`, `1,000 events`."""
     return f"{count:,} {noun if count == 1 else nouns or noun + 's'}"
+
+
+def money(nanos: int, currency: str) -> str:
+    """Return a sum as people write it; less than a hundredth is not rounded away."""
+    digits = 2 if nanos % (NANOS // 100) == 0 or nanos >= 100 * NANOS else 6
+    return f"{nanos / NANOS:,.{digits}f} {currency}"
