@@ -43,6 +43,7 @@ SIGNED = {
     "a gap at the beginning": (0, ordered(1, 2), (0, 1, "gap")),
     "a gap at the end": (0, ordered(0, 1), (2, 3, "gap")),
     "a gap of two": (0, ordered(2), (0, 2, "gap")),
+    "a gap at the end of two": (1, ordered(0), (4, 5, "gap")),
     "a duplicate": (0, ordered(0, 1, 1, 2), (2, 3, "duplicate")),
     "a duplicate at the end": (0, ordered(0, 1, 2, 2), (2, 3, "duplicate")),
     "a duplicate in the place of another": (0, ordered(0, 0, 2), (1, 2, "duplicate")),

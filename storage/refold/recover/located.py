@@ -169,11 +169,11 @@ def miscounted(columns: Columns, part: Part, anchors: dict[int, bytes]) -> tuple
 
 def _lost(columns: Columns, part: Part, linked: np.ndarray, lost: int) -> tuple[Fault, ...]:
     """Say which entries are gone: one run, where all that follow hold so many places later; else all from the first break on."""
+    if linked.all():
+        return ((part.first + len(columns), part.end, DamageKind.GAP),)  # nothing is moved: it is the end that is gone
     misplaced = np.flatnonzero(~links(columns, None, shift=lost)).tolist()
     start = misplaced[-1] if misplaced else 0  # the first row after the hole: what it follows is gone
     breaks = np.flatnonzero(~linked).tolist()
-    if misplaced and linked[start]:
-        start += 1  # nothing is moved: it is the end that is gone
-    if breaks and breaks[0] < start:
+    if breaks[0] < start:
         return ((part.first + breaks[0], part.end, DamageKind.GAP),)
     return ((part.first + start, part.first + start + lost, DamageKind.GAP),)
