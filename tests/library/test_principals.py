@@ -19,6 +19,7 @@ from tests.conftest import now
 CHILD = Principal("child", frozenset({"family"}), ("ada",))
 OPERATORS = {
     "audit": lambda memory: memory.audit(),
+    "checkpoint": lambda memory: memory.checkpoint(),
     "fold": lambda memory: memory.fold(),
     "fold_plan": lambda memory: memory.fold_plan(),
     "sql": lambda memory: memory.sql("select 1"),

@@ -27,7 +27,7 @@ SIZE_MAX = 1 << 40
 
 def write_receipt(path: Path, kind: Kind, said: Body, store: Store) -> None:
     """Sign a receipt and write it to a file that is not there yet. Raises Usage."""
-    from refold.memory import clock
+    from refold.outside import clock
     from refold.receipts.form import sign
 
     _write(path, sign(kind, said, origin=store.origin, signer=store.log.signer(), made_at=clock()))
