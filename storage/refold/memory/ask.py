@@ -1,0 +1,114 @@
+"""The verbs that ask."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from refold import given
+from refold.memory.opened import Opened
+from refold.reading import Fact, Hit
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from refold.state.context import Context
+    from refold.state.search import Found
+    from refold.state.why import Explanation
+
+
+class Ask(Opened):
+    """Search, and ask what holds and why."""
+
+    def search(
+        self, query: str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None, limit: int = 10
+    ) -> list[Hit]:
+        """Return the events that say most about a query, best first; those that are not folded yet among them."""
+        return self.find(query, user_id=user_id, agent_id=agent_id, run_id=run_id, limit=limit).hits
+
+    def find(
+        self,
+        query: str,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        limit: int = 10,
+        explain: bool = False,
+    ) -> Found:
+        """Search, and say what was left out; with `explain` also what each score is made of."""
+        from refold.state.search import find
+
+        view = self._view(user_id, agent_id, run_id)
+        with self._reading() as state:
+            return find(state, self._tail.behind(state), self.store.log, view, query, limit=limit, explain=explain)
+
+    def context(
+        self, query: str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None, tokens: int = 300
+    ) -> Context:
+        """Return cited lines for a prompt, within a budget of tokens."""
+        from refold.state.context import context
+
+        view = self._view(user_id, agent_id, run_id)
+        with self._asking() as state:
+            return context(state, self._tail.behind(state), self.store.log, view, query, tokens=tokens)
+
+    def facts(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        entity: str | None = None,
+        relation: str | None = None,
+        as_of: str | int | None = None,
+        valid_at: str | int | None = None,
+        history: bool = False,
+        all: bool = False,
+        limit: int | None = None,
+    ) -> list[Fact]:
+        """Return what holds; with `history` also what held, with `all` whatever was stated.
+
+        `as_of` is a sequence number or an ISO time (nothing recorded after it counts), `valid_at` a time in the world.
+        """
+        from refold.state.facts import facts
+
+        view = self._view(user_id, agent_id, run_id, as_of=as_of, valid_at=valid_at)
+        with self._asking() as state:
+            return facts(state, self.store.log, view, entity=entity, relation=relation, history=history, all=all, limit=limit)
+
+    def similar(self, entity: str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> list[str]:
+        """Return names like one by which nobody is known, of those that may be seen; none where somebody is."""
+        from refold.state.similar import similar
+
+        view = self._view(user_id, agent_id, run_id)
+        with self._asking() as state:
+            return similar(state, view, entity)
+
+    def unfolded(self, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> int:
+        """Return how many events, of those that may be seen, no fold has read yet: no fact rests on them."""
+        view = self._view(user_id, agent_id, run_id)
+        with self._reading() as state:
+            return sum(map(view.admits, self._tail.behind(state)))
+
+    def why(
+        self, fact: Fact | bytes | str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
+    ) -> Explanation:
+        """Explain a fact: the events and spans it rests on, what made it, what it beat and what beat it.
+
+        `fact` is a fact, its id, or at least the first 8 hex digits of its id: with fewer, facts could be found that one was never told.
+        Without a scope or principal, events with audience labels stay hidden.
+        """
+        from refold.state.why import why
+
+        wanted = fact.fact_id if isinstance(fact, Fact) else fact if isinstance(fact, bytes) else given.fact_id(fact)
+        view = self._view(user_id, agent_id, run_id, needs_scope=False)
+        with self._asking() as state:
+            return why(state, self.store.log, view, wanted)
+
+    def sql(self, query: str) -> pa.Table:
+        """Answer one read-only SQL statement over the log and the state: for the operator."""
+        from refold.state.sql import sql
+
+        self._operator_only()
+        with self._asking() as state:
+            return sql(state, self.store.log, query)

@@ -1,0 +1,132 @@
+"""What is open: the store, the newest state, and for whom. Every verb of the library stands on it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from refold import given, settings, times
+from refold import store as stores
+from refold.errors import Usage
+from refold.model import Draft, Scope, View
+from refold.outside import Clock, Random, clock
+from refold.settings import Principal
+from refold.state.generation import State, reading
+from refold.state.unfolded import Unfolded
+from refold.store import Places, Store, places
+
+
+class Opened:
+    """An open memory, without its verbs."""
+
+    def __init__(self, store: Store, *, principal: Principal | None = None, now: Clock = clock, random: Random = os.urandom) -> None:
+        self.store = store
+        self._principal = principal
+        self._now = now
+        self._random = random
+        self._state = State.open(store)
+        self._tail = Unfolded(store.log)
+
+    @classmethod
+    def create(
+        cls,
+        store: Path | str | None = None,
+        *,
+        vault: Path | str | None = None,
+        root: Path | str | None = None,
+        now: Clock = clock,
+        random: Random = os.urandom,
+    ) -> Self:
+        """Make a new, empty memory: store, vault and root. Raises Usage where there is one already."""
+        return cls(stores.create(places(store, vault, root, random=random), now=now, random=random), now=now, random=random)
+
+    @classmethod
+    def open(
+        cls,
+        store: Path | str | None = None,
+        *,
+        vault: Path | str | None = None,
+        root: Path | str | None = None,
+        principal: str | None = None,
+        now: Clock = clock,
+        random: Random = os.urandom,
+    ) -> Self:
+        """Open a memory, as the principal of that name in the settings. Raises StoreMissing, KeyMissing, Corrupt, Usage."""
+        who = None if principal is None else settings.load().principal(principal)
+        return cls(stores.open_store(places(store, vault, root), random=random), principal=who, now=now, random=random)
+
+    def close(self) -> None:
+        """Drop keys, tables and files."""
+        self._state.close()
+        self._tail = Unfolded(self.store.log)
+        self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def places(self) -> Places:
+        return self.store.places
+
+    def scope(self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> Scope:
+        """Return the scope that is meant: as it is named, and where the principal has one user only, theirs. Raises NotAllowed, Usage."""
+        scope = Scope(user_id, agent_id, run_id)
+        return self._principal.limit(scope) if self._principal else scope
+
+    @contextmanager
+    def _reading(self) -> Generator[State]:
+        """Give the newest state, held against removal while it is read."""
+        with reading(self.store, self._state) as state:
+            self._state = state
+            yield state
+
+    @contextmanager
+    def _knowing(self) -> Generator[State]:
+        """Give the newest state to whoever appends: not where the log has lost what it was folded from."""
+        with self._reading() as state:
+            state.require_its_log()
+            yield state
+
+    @contextmanager
+    def _asking(self) -> Generator[State]:
+        """Give the newest state to a question that rests on its rows."""
+        with self._reading() as state:
+            state.require_rows()
+            yield state
+
+    def _view(
+        self,
+        user_id: str | None,
+        agent_id: str | None,
+        run_id: str | None,
+        *,
+        as_of: str | int | None = None,
+        valid_at: str | int | None = None,
+        needs_scope: bool = True,
+    ) -> View:
+        scope = self.scope(user_id, agent_id, run_id)
+        if needs_scope and scope.is_empty and self._principal is None:
+            raise Usage("whose memory is meant: a question needs a user, an agent, a run or a principal", hint="refold help scope")
+        return View(
+            scope,
+            labels=self._principal.labels if self._principal else frozenset(),
+            as_of_seq=as_of if isinstance(as_of, int) else None,
+            as_of_time=times.parse(as_of, what="as_of") if isinstance(as_of, str) else None,
+            valid_at=given.moment(valid_at, "valid_at"),
+        )
+
+    def _check_may_add(self, draft: Draft) -> None:
+        if self._principal is not None:
+            self._principal.check_may_add(draft)
+
+    def _operator_only(self) -> None:
+        """Refuse a principal that is limited: what follows sees everything. Nobody named is whoever holds the keys."""
+        if self._principal is not None:
+            self._principal.need_everything()

@@ -1,0 +1,31 @@
+"""The verbs that check, sign and prove."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from refold.memory.opened import Opened
+
+if TYPE_CHECKING:
+    from refold.heads.checkpoint import Checkpointed
+    from refold.recover.audit import Audit
+
+
+class Trust(Opened):
+    """Look at what is there, and sign it."""
+
+    def checkpoint(self, *, progress: Callable[[int, int], None] | None = None) -> Checkpointed:
+        """Read the whole log anew, sign its head, attest the state beside it, and let the witnesses take the head."""
+        from refold.heads.configured import sign
+
+        self._operator_only()
+        with self._reading() as state:
+            return sign(self.store, state=state, random=self._random, progress=progress)
+
+    def audit(self, *, deep: bool = False) -> Audit:
+        """Look for what is interrupted, damaged or lost; write nothing. A memory that cannot be opened is audited by `refold audit`."""
+        from refold.recover.audit import audit
+
+        self._operator_only()
+        return audit(self.places, deep=deep)
