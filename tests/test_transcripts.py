@@ -188,7 +188,7 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
     "checkpoint": [(nothing, "checkpoint"), (add_what_is_not_folded, "checkpoint --receipt ~/receipt"), (spoils.unfinished, "checkpoint")],
     "proof": [(nothing, "proof 2"), (nothing, "proof --from 2"), (nothing, "proof 9"), (nothing, "proof")],
     "verify": [(write_papers, "verify ~/proof --key ~/keys"), (write_papers, "verify ~/receipt"), (spoil_papers, "verify ~/receipt")],
-    "key": [(nothing, "key show"), (nothing, "key")],
+    "key": [(nothing, "key show"), (nothing, "key rotate"), (spoils.unfinished, "key rotate"), (nothing, "key")],
     "reset": [
         (nothing, "reset"),
         (add_a_file_of_mine, "reset"),

@@ -46,11 +46,14 @@ class Store:
 
     def __init__(self, places: Places, vault: Vault, *, random: Random) -> None:
         self.places = places
-        self.vault = vault
         self.origin = vault.origin
         self.log = Log(_place(places, vault), vault, random=random)
         self._calls: Log | None = None
         self._random = random
+
+    @property
+    def vault(self) -> Vault:
+        return self.log.vault
 
     @property
     def keyring(self) -> Keyring:
@@ -178,11 +181,11 @@ def _is_strange(name: str) -> bool:
 
 
 def _place(where: Places, vault: Vault) -> Place:
-    return Place(where.store / "log", vault.origin, vault.public_key)
+    return Place(where.store / "log", vault.origin, vault.public_keys)
 
 
 def _calls_place(where: Places, vault: Vault) -> Place:
-    return Place(where.store / "calls", vault.origin, vault.public_key, CALLS)
+    return Place(where.store / "calls", vault.origin, vault.public_keys, CALLS)
 
 
 def _is_log_of(where: Places, vault: Vault) -> bool:

@@ -15,6 +15,8 @@ from refold.copies import backup as backups
 from refold.copies import escrow
 from refold.copies.backup import backup, check
 from refold.errors import Corrupt, KeyMissing, Usage
+from refold.heads.configured import sign
+from refold.heads.rotation import rotate
 from refold.store import Places, Store, open_store
 from tests.conftest import now
 from tests.copies.conftest import EVERY, Recipient, as_store, recipient, whole
@@ -80,21 +82,21 @@ def test_every_file_of_a_backup_that_changes_is_found(store: Store, there: Path)
         for changed in (data[:-1], data[:-1] + bytes([data[-1] ^ 1]), data + b"\0", None):
             (there / name).unlink() if changed is None else (there / name).write_bytes(changed)
             with pytest.raises((Corrupt, Usage)):
-                check(there, public_key=store.vault.public_key)
+                check(there, public_keys=store.vault.public_keys)
             (there / name).write_bytes(data)
-    assert check(there, public_key=store.vault.public_key) == done
+    assert check(there, public_keys=store.vault.public_keys) == done
 
 
 def test_a_list_that_another_key_signed_is_refused(store: Store, there: Path):
     made(store, there)
     with pytest.raises(Corrupt, match="not signed"):
-        check(there, public_key=bytes(32))
+        check(there, public_keys=(bytes(32),))
 
 
 def test_what_lies_unlisted_in_a_backup_is_no_part_of_it(store: Store, there: Path):
     done = made(store, there)
     (there / "log/parts/notes.txt").write_bytes(b"")
-    assert check(there, public_key=store.vault.public_key) == done
+    assert check(there, public_keys=store.vault.public_keys) == done
 
 
 def test_a_backup_is_made_once_and_never_of_a_damaged_log(store: Store, there: Path):
@@ -118,7 +120,7 @@ def test_killed_at_any_change_there_is_a_whole_backup_or_none_and_the_next_run_m
         there = tmp_path / f"{at}/copy"
         assert in_child(lambda: made(store, there), Disk(killing(at), calls=CALLS)) == KILLED  # noqa: B023
         if (there / "backup.json").exists():
-            check(there, public_key=store.vault.public_key)
+            check(there, public_keys=store.vault.public_keys)
         else:
             none += 1
             made(store, there)
@@ -149,6 +151,21 @@ def test_nothing_of_the_keys_is_in_the_clear(store: Store, tmp_path: Path):
     for path in [*store.places.vault.rglob("*"), *store.places.root.rglob("*")]:
         if path.is_file() and path.stat().st_size:
             assert path.read_bytes() not in raw
+
+
+def test_keys_come_back_with_the_heads_that_were_seen_and_every_key_that_signed(store: Store, tmp_path: Path):
+    say(store, "one")
+    sign(store)
+    rotate(store, random=os.urandom)
+    say(store, "two")
+    sign(store)
+    to = recipient()
+    sealed_keys(store, tmp_path / "safe/keys", to)
+    where = restored_keys(store, tmp_path / "back", tmp_path / "safe/keys", to)
+    assert whole(where.vault / "witness") == whole(store.vault.path / "witness")
+    with open_store(where) as again:
+        assert again.vault.public_keys == store.vault.public_keys
+        say(again, "three")
 
 
 def test_an_escrow_copy_that_was_changed_anywhere_is_refused(store: Store, tmp_path: Path):

@@ -235,7 +235,7 @@ def test_a_disk_that_refuses_anywhere_is_an_error_and_the_next_run_works(store: 
                 mirror(store.places, there)
         monkeypatch.setattr(files, "_poisoned", None)
         mirror(store.places, there)
-        assert newest(Place(there / "log", store.origin, store.vault.public_key)).digest == store.log.head.digest
+        assert newest(Place(there / "log", store.origin, store.vault.public_keys)).digest == store.log.head.digest
     assert heard(store)
 
 

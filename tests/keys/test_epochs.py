@@ -34,10 +34,10 @@ class Epochs:
         epochs.write(self.keys, secrets, origin=ORIGIN, roots=self.roots, random=DRAW.randbytes)
 
     def live(self) -> int:
-        return epochs.live(self.keys, origin=ORIGIN, public_key=SIGNER.public_key)
+        return epochs.live(self.keys, origin=ORIGIN, public_keys=(SIGNER.public_key,))
 
     def load(self, epoch: int) -> Keyring:
-        return epochs.load(self.keys, epoch, origin=ORIGIN, public_key=SIGNER.public_key, roots=self.roots)
+        return epochs.load(self.keys, epoch, origin=ORIGIN, public_keys=(SIGNER.public_key,), roots=self.roots)
 
     def second(self) -> Secrets:
         return Keyring(self.first).succeed(SUBJECTS, random=DRAW.randbytes)

@@ -55,7 +55,7 @@ def test_a_commit_file_is_canonical_json_signed_over_its_label_and_body(store: S
     assert set(document) == {"body", "sig"}
     body = canonical.encode(document["body"])
     label = hashlib.sha256(b"refold.log/commit/v1").digest()
-    Ed25519PublicKey.from_public_bytes(store.vault.public_key).verify(bytes.fromhex(document["sig"]), label + body)
+    Ed25519PublicKey.from_public_bytes(store.vault.public_keys[0]).verify(bytes.fromhex(document["sig"]), label + body)
     assert set(document["body"]) == {
         "format", "origin", "version", "txn", "epoch", "first_seq", "next_seq", "prev_hash", "last_hash", "previous", "parts",
         "replaces", "fence", "control", "writer", "time", "live",
@@ -81,7 +81,7 @@ def test_a_commit_is_read_as_it_was_written():
     for commit in (after(base()), full):
         raw = commits.encode(commit, SIGNER)
         assert commits.decode(raw, PATH) == commit
-        commits.check_signature(raw, SIGNER.public_key, PATH)
+        commits.check_signature(raw, (SIGNER.public_key,), PATH)
 
 
 @pytest.mark.parametrize(
@@ -118,14 +118,14 @@ def test_a_commit_of_a_later_format_is_refused_by_name():
 def test_a_commit_of_another_signer_is_damage():
     raw = commits.encode(after(base()), crypto.Signer(bytes(32)))
     with pytest.raises(Corrupt, match="not signed"):
-        commits.check_signature(raw, SIGNER.public_key, PATH)
+        commits.check_signature(raw, (SIGNER.public_key,), PATH)
 
 
 def test_a_changed_body_is_not_what_was_signed():
     raw = commits.encode(after(base()), SIGNER).replace(b'"writer":"w"', b'"writer":"x"')
     commits.decode(raw, PATH)
     with pytest.raises(Corrupt, match="not signed"):
-        commits.check_signature(raw, SIGNER.public_key, PATH)
+        commits.check_signature(raw, (SIGNER.public_key,), PATH)
 
 
 def test_a_commit_that_follows_extends_the_list():

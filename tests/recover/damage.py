@@ -14,7 +14,7 @@ from refold.store import Places
 
 def place_of(places: Places) -> LogPlace:
     vault = open_vault(places.vault, places.root, random=os.urandom)
-    return LogPlace(places.store / "log", places.origin, vault.public_key)
+    return LogPlace(places.store / "log", places.origin, vault.public_keys)
 
 
 def head_of(places: Places) -> Head:

@@ -63,6 +63,7 @@ GROUPS = (
             Entry("proof", "proofs", "prove that an entry is in the log, or that the log only grew"),
             Entry("verify", "proofs", "check a receipt, a signed head or a proof, with the public key alone"),
             Entry("key show", "proofs", "print the public keys that sign this log, for those who verify"),
+            Entry("key rotate", "proofs", "let another key sign this log from now on, vouched for by the old one"),
             Entry("migrate prepare", "migrate", "capture what another memory system exported; change nothing else"),
             Entry("migrate canonicalize", "migrate", "turn what was captured into events, and say what is missing"),
             Entry("migrate finalize", "migrate", "show what a move would add; with --confirm, move in"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -204,9 +205,21 @@ def _key_show(given: Namespace) -> Outcome:
     return Outcome({"keys": keys}, keys, format_version=FORMAT_VERSION)
 
 
+def _key_rotate(given: Namespace) -> Outcome:
+    from refold.heads.rotation import rotate
+    from refold.store import open_store
+
+    with open_store(places_of(given)) as store:
+        new = rotate(store, random=os.urandom)
+        number = len(store.vault.public_keys)
+    lines = [f"key {number} signs this log from now on, under the id {new.key_id.hex()}", "whoever verifies needs it too: refold key show"]
+    return Outcome({"number": number, "key_id": new.key_id.hex()}, lines, format_version=FORMAT_VERSION)
+
+
 RUNS: dict[str, Command] = {
     "checkpoint": Command(_configure_checkpoint, _checkpoint),
     "proof": Command(_configure_proof, _proof),
     "verify": Command(_configure_verify, _verify),
+    "key rotate": Command(lambda command: None, _key_rotate),
     "key show": Command(lambda command: None, _key_show),
 }

@@ -123,6 +123,7 @@ witness: the log was cut or rewritten (put it back from a backup), or the witnes
     refold proof SEQ                      the same as text: c2sp.org/tlog-proof
     refold proof --from SIZE              that the log only grew since it had that many entries
 
+    refold key rotate                     another key signs from now on, vouched for by the old one; then back up store and vault anew
     refold key show > keys                what whoever verifies needs, and should get from you by another way than the paper
     refold verify FILE --key keys         needs no store; without --key the keys are those of the vault
 

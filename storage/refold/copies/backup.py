@@ -68,15 +68,15 @@ def backup(places: Places, where: Path, *, now: Clock, random: Random) -> Backup
         if files.look(where / MANIFEST) is not None:
             raise Usage("there is a backup here already: each takes a folder of its own", path=where, hint=HINT)
         head = copy_store(places, where).head
-        held = tuple(listed(where, vault.public_key, places.origin))
+        held = tuple(listed(where, vault.public_keys, places.origin))
         made = Backup(where, places.origin, now(), head.epoch, head.version, head.size, head.digest, held)
         body = canonical.encode(_body(made))
         signed = b'{"body":' + body + b',"sig":"' + signer.sign(SIGNED + body).hex().encode() + b'"}'
         files.link_new(where / MANIFEST, signed)
-    return check(where, public_key=vault.public_key)
+    return check(where, public_keys=vault.public_keys)
 
 
-def read(where: Path, *, public_key: bytes) -> Backup:
+def read(where: Path, *, public_keys: tuple[bytes, ...]) -> Backup:
     """Read the signed list of a backup. Raises Usage where there is none, Corrupt, UnsupportedVersion."""
     path = where / MANIFEST
     try:
@@ -89,29 +89,29 @@ def read(where: Path, *, public_key: bytes) -> Backup:
         raise Usage("there is no backup here, or it was interrupted", path=where, hint=HINT) from None
     except (ValueError, TypeError, KeyError):
         raise Corrupt("the list of the backup is damaged", path=path, hint=HINT) from None
-    if not crypto.is_signed(public_key, signature, SIGNED + canonical.encode(body)):
+    if not crypto.is_signed_by_any(public_keys, signature, SIGNED + canonical.encode(body)):
         raise Corrupt("the list of the backup is not signed by the key of this log", path=path, hint=HINT)
     return made
 
 
-def check(where: Path, *, public_key: bytes) -> Backup:
+def check(where: Path, *, public_keys: tuple[bytes, ...]) -> Backup:
     """Read every file of a backup, and follow its log. Raises as `read` does."""
-    made = read(where, public_key=public_key)
+    made = read(where, public_keys=public_keys)
     for file in made.files:
         if seen(where, file.path) != file:
             raise Corrupt("a file of the backup is missing, or not what was listed", path=where / file.path, hint=HINT)
-    head = check_log(where, made.origin, public_key)
+    head = check_log(where, made.origin, public_keys)
     if (head.version, head.digest) != (made.version, made.digest):
         raise Corrupt("the log of the backup does not end where its list says", path=where, hint=HINT)
     return made
 
 
-def check_log(where: Path, origin: str, public_key: bytes) -> Head:
+def check_log(where: Path, origin: str, public_keys: tuple[bytes, ...]) -> Head:
     """Read the logs of a copy whole; return the head of the first. Raises Corrupt."""
     heads = []
     for name, known in LOGS.items():
         if files.look(where / name / "commits") is not None:
-            place = Place(where / name, origin, public_key, known)
+            place = Place(where / name, origin, public_keys, known)
             heads.append(newest(place))
             bring.check(place, heads[-1])
     if not heads:
@@ -119,21 +119,21 @@ def check_log(where: Path, origin: str, public_key: bytes) -> Head:
     return heads[0]
 
 
-def contents(where: Path, origin: str, public_key: bytes) -> Iterator[str]:
+def contents(where: Path, origin: str, public_keys: tuple[bytes, ...]) -> Iterator[str]:
     """Yield the paths of what a copy holds of a store: what its newest commits vouch for, and what stands beside them."""
     yield AUTHORITY
     for name, known in LOGS.items():
         if files.look(where / name / "commits") is not None:
-            place = Place(where / name, origin, public_key, known)
+            place = Place(where / name, origin, public_keys, known)
             head = newest(place)
             yield from (f"{name}/{part.path}" for part in head.parts)
             yield from (f"{name}/commits/{place.commit(version).name}" for version in range(head.version + 1))
     yield from bring.aside(where)
 
 
-def listed(where: Path, public_key: bytes, origin: str) -> Iterator[Listed]:
+def listed(where: Path, public_keys: tuple[bytes, ...], origin: str) -> Iterator[Listed]:
     """Return every file of a copy with its size and digest. Raises Corrupt."""
-    for path in sorted(contents(where, origin, public_key)):
+    for path in sorted(contents(where, origin, public_keys)):
         file = seen(where, path)
         if file is None:
             raise Corrupt("a file of the copy is missing", path=where / path, hint=HINT)

@@ -26,7 +26,7 @@ from refold.outside import Clock, Random
 from refold.store import Places
 
 KEPT = (SIGNING.parent.name, PIN.parent.name)  # folders of the vault that go along whole
-NAME = re.compile(rf"({'|'.join(KEPT)})/[0-9a-z][0-9a-z._-]*|[a-z]+")
+NAME = re.compile(rf"({'|'.join(KEPT)})(/[0-9a-z][0-9a-z._-]*){{1,2}}|[a-z]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ def make(places: Places, path: Path, recipient_pem: bytes, *, now: Clock, random
         raise Usage("there is something of that name: an escrow copy replaces nothing", path=path, hint=HINT)
     vault = open_vault(places.vault, places.root, random=random)
     epoch = vault.live_epoch()
-    key, tables = epochs.export(vault.keys, epoch, origin=vault.origin, public_key=vault.public_key, roots=vault.roots)
+    key, tables = epochs.export(vault.keys, epoch, origin=vault.origin, public_keys=vault.public_keys, roots=vault.roots)
     made = Escrow(path, vault.origin, epoch, recipient, now())
     contents = _packed(key, _kept(vault) | tables)
     beginning = _beginning(made)

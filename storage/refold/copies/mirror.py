@@ -53,8 +53,8 @@ def copy_store(places: Places, where: Path, *, deep: bool = False) -> bring.Brou
     listed = bring.aside(places.store)  # before the head is read: so the log that is brought has whatever they speak of
     done = [
         bring.bring_log(
-            Place(places.store / name, places.origin, vault.public_key, known),
-            Place(where / name, places.origin, vault.public_key, known),
+            Place(places.store / name, places.origin, vault.public_keys, known),
+            Place(where / name, places.origin, vault.public_keys, known),
             deep=deep,
         )
         for name, known in LOGS.items()

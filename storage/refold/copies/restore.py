@@ -80,16 +80,16 @@ def plan(places: Places, source: Path, *, seen: Sequence[SeenHead], random: Rand
     keyring = vault.live_keyring()
     vault.signer()
     if kind is Copy.BACKUP:
-        backup.check(source, public_key=vault.public_key)
-    head = backup.check_log(source, places.origin, vault.public_key)
+        backup.check(source, public_keys=vault.public_keys)
+    head = backup.check_log(source, places.origin, vault.public_keys)
     if keyring.epoch != head.epoch:
         # Whatever was erased since would come back: it has to be erased again before the store opens.
         raise Blocked(
             f"the copy is of epoch {head.epoch}, the keys of epoch {keyring.epoch}: an erasure lies between", path=source, hint=HINT
         )
-    place = LogPlace(source / "log", places.origin, vault.public_key)
+    place = LogPlace(source / "log", places.origin, vault.public_keys)
     abandoned = _abandoned(place, head, seen)
-    listed = tuple(backup.listed(source, vault.public_key, places.origin))
+    listed = tuple(backup.listed(source, vault.public_keys, places.origin))
     _require_empty(places.store, listed)
     return Restoration(source, kind, places.origin, head, listed, abandoned)
 
@@ -139,7 +139,7 @@ def heads_seen(places: Places, mirrors: Sequence[Path]) -> list[SeenHead]:
     found = []
     for folder in mirrors:
         if files.look(folder / COPY) is not None and kind_of(folder, places.origin) is Copy.MIRROR:
-            place = LogPlace(folder / "log", places.origin, vault.public_key)
+            place = LogPlace(folder / "log", places.origin, vault.public_keys)
             head = newest(place)
             found.append(SeenHead(head.size, _root(place, head, head.size), is_external=False))
     return found

@@ -51,7 +51,7 @@ class Checkpointed:
 
 def vault_keys(vault: Vault) -> list[Verifier]:
     """Return the keys whose signature of a head counts, the newest last."""
-    return [Verifier(note.log_name(vault.origin), vault.public_key)]
+    return [Verifier(note.log_name(vault.origin), key) for key in vault.public_keys]
 
 
 def known_keys(store: Store) -> list[Verifier]:

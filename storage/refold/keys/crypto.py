@@ -6,6 +6,7 @@ in its base mode, with X25519, HKDF-SHA256 and AES-256-GCM.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from hashlib import sha256
 
@@ -84,6 +85,11 @@ class Signer:
 @cache
 def _public(key: bytes) -> Ed25519PublicKey:
     return Ed25519PublicKey.from_public_bytes(key)
+
+
+def is_signed_by_any(public_keys: Iterable[bytes], signature: bytes, message: bytes) -> bool:
+    """Whether the holder of one of the keys signed the message."""
+    return any(is_signed(key, signature, message) for key in public_keys)
 
 
 def is_signed(public_key: bytes, signature: bytes, message: bytes) -> bool:

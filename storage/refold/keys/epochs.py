@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from refold import canonical, files
@@ -67,7 +68,7 @@ def seal(folder: Path, epoch: int, *, origin: str, signer: crypto.Signer) -> Non
         raise FileExistsError(place / "SEALED")
 
 
-def live(folder: Path, *, origin: str, public_key: bytes) -> int:
+def live(folder: Path, *, origin: str, public_keys: Sequence[bytes]) -> int:
     """Return the highest validly sealed epoch. Raises KeyMissing if there is none."""
     try:
         found = files.names(folder)
@@ -75,21 +76,21 @@ def live(folder: Path, *, origin: str, public_key: bytes) -> int:
         found = []
     epochs = sorted((int(match[1]) for name in found if (match := FOLDER_NAME.fullmatch(name))), reverse=True)
     for epoch in epochs:
-        if sealed(folder, epoch, origin=origin, public_key=public_key) is not None:
+        if sealed(folder, epoch, origin=origin, public_keys=public_keys) is not None:
             return epoch
     raise KeyMissing("the vault holds no sealed keyring", path=folder, hint="refold help keys")
 
 
-def load(folder: Path, epoch: int, *, origin: str, public_key: bytes, roots: Roots) -> Keyring:
+def load(folder: Path, epoch: int, *, origin: str, public_keys: Sequence[bytes], roots: Roots) -> Keyring:
     """Read the keyring of an epoch. Raises KeyMissing, Corrupt, UnsupportedVersion."""
-    key, raw = export(folder, epoch, origin=origin, public_key=public_key, roots=roots)
+    key, raw = export(folder, epoch, origin=origin, public_keys=public_keys, roots=roots)
     tables = {name: _unseal(key, sealed, _bound(name, origin, epoch)) for name, sealed in raw.items()}
     return Keyring(_secrets(epoch, tables, folder / folder_name(epoch)))
 
 
-def export(folder: Path, epoch: int, *, origin: str, public_key: bytes, roots: Roots) -> tuple[bytes, dict[str, bytes]]:
+def export(folder: Path, epoch: int, *, origin: str, public_keys: Sequence[bytes], roots: Roots) -> tuple[bytes, dict[str, bytes]]:
     """Return the key of an epoch's keyring, unwrapped, and its other files as they lie there. Raises KeyMissing, Corrupt."""
-    listed = sealed(folder, epoch, origin=origin, public_key=public_key)
+    listed = sealed(folder, epoch, origin=origin, public_keys=public_keys)
     if listed is None:
         raise KeyMissing(f"epoch {epoch} has no valid seal", path=folder / folder_name(epoch), hint="refold help keys")
     raw = {name: _file(folder / folder_name(epoch) / name, size, sha256) for name, size, sha256 in listed}
@@ -132,7 +133,7 @@ def _secrets(epoch: int, tables: dict[str, bytes], folder: Path) -> Secrets:
     )
 
 
-def sealed(folder: Path, epoch: int, *, origin: str, public_key: bytes) -> list[tuple[str, int, str]] | None:
+def sealed(folder: Path, epoch: int, *, origin: str, public_keys: Sequence[bytes]) -> list[tuple[str, int, str]] | None:
     """Return name, size and digest of the files of a sealed epoch; None where no valid seal is."""
     path = folder / folder_name(epoch) / "SEALED"
     try:
@@ -142,7 +143,7 @@ def sealed(folder: Path, epoch: int, *, origin: str, public_key: bytes) -> list[
         said = (body["epoch"], body["origin"])
     except (FileNotFoundError, ValueError, TypeError, KeyError):
         return None
-    if said != (epoch, origin) or not crypto.is_signed(public_key, signature, SEALED_LABEL + canonical.encode(body)):
+    if said != (epoch, origin) or not crypto.is_signed_by_any(public_keys, signature, SEALED_LABEL + canonical.encode(body)):
         return None
     if body["format"] != FORMAT:
         raise UnsupportedVersion(f"the keyring has a format that this release does not know: {body['format']}", path=path)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from refold import canonical, files
@@ -10,11 +10,12 @@ from refold.errors import Corrupt, KeyMissing, UnsupportedVersion, Usage
 from refold.keys import crypto, epochs
 from refold.keys.keyring import Keyring, Secrets
 from refold.keys.roots import FileRoots, Roots
+from refold.keys.signing import chain, seed_path
 from refold.outside import Random
 
 FORMAT = "refold.vault/1"
 PIN = Path("witness", "log.json")
-SIGNING = Path("signing", "000001.key")
+SIGNING = seed_path(1)
 MUTATE_LOCK = "mutate.lock"
 READERS_LOCK = "readers.lock"
 HINT = "refold help keys"
@@ -22,11 +23,11 @@ HINT = "refold help keys"
 
 @dataclass(frozen=True, slots=True)
 class Vault:
-    """An open vault. `origin` and `public_key` are those pinned when the store was made."""
+    """An open vault. `origin` and the first of `public_keys` are those pinned when the store was made; the last one signs."""
 
     path: Path
     origin: str
-    public_key: bytes
+    public_keys: tuple[bytes, ...]
     roots: Roots
 
     @property
@@ -41,26 +42,30 @@ class Vault:
     def readers_lock(self) -> Path:
         return self.path / READERS_LOCK
 
+    def reopened(self) -> Vault:
+        """Return this vault with the keys that came since. Raises Corrupt."""
+        return replace(self, public_keys=chain(self.path, self.origin, self.public_keys[0]))
+
     def signer(self) -> crypto.Signer:
         """Return the signing key. Raises KeyMissing."""
-        path = self.path / SIGNING
+        path = self.path / seed_path(len(self.public_keys))
         try:
             signer = crypto.Signer(files.read(path))
         except FileNotFoundError:
             raise KeyMissing("the signing key is lost", path=path, hint=HINT) from None
         except ValueError:
             raise Corrupt("the signing key is damaged", path=path, hint=HINT) from None
-        if signer.public_key != self.public_key:
+        if signer.public_key != self.public_keys[-1]:
             raise Corrupt("the signing key is not the one whose public key is pinned", path=path, hint="refold help keys")
         return signer
 
     def live_epoch(self) -> int:
         """Return the highest validly sealed epoch."""
-        return epochs.live(self.keys, origin=self.origin, public_key=self.public_key)
+        return epochs.live(self.keys, origin=self.origin, public_keys=self.public_keys)
 
     def live_keyring(self) -> Keyring:
         """Read the keyring of the live epoch. Raises KeyMissing, Corrupt."""
-        return epochs.load(self.keys, self.live_epoch(), origin=self.origin, public_key=self.public_key, roots=self.roots)
+        return epochs.load(self.keys, self.live_epoch(), origin=self.origin, public_keys=self.public_keys, roots=self.roots)
 
     def prepare(self, secrets: Secrets, *, random: Random) -> None:
         """Write the files of an epoch, and its root, without making it live."""
@@ -101,4 +106,4 @@ def open_vault(path: Path, root: Path, *, random: Random) -> Vault:
         raise Corrupt("the pinned key of the vault is damaged", path=path / PIN, hint=HINT) from None
     if found != FORMAT:
         raise UnsupportedVersion(f"the vault has format {str(found)[:40]!r}; this release reads {FORMAT!r}", path=path)
-    return Vault(path, origin, public_key, FileRoots(root, random))
+    return Vault(path, origin, chain(path, origin, public_key), FileRoots(root, random))

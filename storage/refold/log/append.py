@@ -189,6 +189,7 @@ def _turn(log: Log) -> Generator[None, None, None]:
 def _commit(log: Log, head: Head, proposal: Proposal, *, now: Clock, random: Random, txn: str | None) -> Appended | None:
     """Write the parts and link the commit; None if another one took the number."""
     folder = log.place.folder
+    number, signer = log.signing(head)
     hashes, written = _write_parts(log, head, proposal, random=random)
     commit = Commit(
         format=log.place.format,
@@ -207,10 +208,11 @@ def _commit(log: Log, head: Head, proposal: Proposal, *, now: Clock, random: Ran
         control=tuple((head.size + row, kind) for row, kind in proposal.control),
         writer=log.writer,
         time=max(now(), head.commit.time),
+        key=number,
     )
     path = log.place.commit(commit.version)
     commit = with_full_list(head, commit)
-    raw = commits.encode(commit, log.signer())
+    raw = commits.encode(commit, signer)
     after = follow(head, commit, commits.digest(raw), path)
     if _link(log, path, raw):
         log.advance(after)

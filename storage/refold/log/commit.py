@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ FORMAT = "refold.log/1"
 FULL_EVERY = 128
 HASH_BYTES = 32
 NAME = re.compile(r"([0-9]{20})\.json")
+KEY = re.compile(rb',"key":([0-9]{1,6}),"last_hash":"')  # within a text every quote is escaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,7 @@ class Commit:
     fence: int | bool = False  # the target epoch while a fence stands
     control: tuple[tuple[int, int], ...] = ()
     live: Live | None = None
+    key: int = 1  # the number of the key that signs it
     format: str = FORMAT
 
 
@@ -116,11 +119,15 @@ def digest(raw: bytes) -> str:
     return hashlib.sha256(raw).hexdigest()
 
 
-def check_signature(raw: bytes, public_key: bytes, path: Path) -> None:
-    """Raise Corrupt unless the pinned key signed this commit file, which `decode` has accepted."""
+def check_signature(raw: bytes, public_keys: Sequence[bytes], path: Path) -> None:
+    """Raise Corrupt unless the key of the number that it names signed this commit file, which `decode` has accepted."""
+    named = KEY.search(raw)
+    number = int(named[1]) if named else 1
+    if not 1 <= number <= len(public_keys):
+        raise damage("names a signing key that the vault does not know", path)
     end = raw.rindex(b',"sig":"')
     body, signature = raw[len(b'{"body":') : end], raw[end + 8 : -2]
-    if not crypto.is_signed(public_key, canonical.unhex(signature.decode(), crypto.SIGNATURE_BYTES), SIGNED + body):
+    if not crypto.is_signed(public_keys[number - 1], canonical.unhex(signature.decode(), crypto.SIGNATURE_BYTES), SIGNED + body):
         raise damage("is not signed by the key of this log", path)
 
 
@@ -144,7 +151,7 @@ def _body(commit: Commit) -> dict[str, Any]:
         "writer": commit.writer,
         "time": commit.time,
         "live": {"parts": _listed(live.parts), "erasures": list(live.erasures)} if live else None,
-    }
+    } | ({"key": commit.key} if commit.key != 1 else {})
 
 
 def _listed(parts: tuple[Part, ...]) -> list[list[object]]:
@@ -163,6 +170,7 @@ def _parse(body: dict[str, Any]) -> Commit:
         **fields,
         **numbers,
         format=body["format"],
+        key=canonical.count(body.get("key", 1)),
         parts=_parts(body["parts"]),
         replaces=change and Replacement(_paths(change["removed"]), _parts(change["added"])),
         fence=body["fence"] is not False and canonical.count(body["fence"]),

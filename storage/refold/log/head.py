@@ -57,7 +57,7 @@ class Place:
 
     folder: Path
     origin: str
-    public_key: bytes
+    public_keys: tuple[bytes, ...]
     format: str = commits.FORMAT
 
     def commit(self, version: int) -> Path:
@@ -88,7 +88,7 @@ def at(place: Place, version: int) -> Head:
     path = place.commit(version)
     raw = read_commit(path)
     walk = [(path, commits.decode(raw, path, expected=place.format), commits.digest(raw))]
-    commits.check_signature(raw, place.public_key, path)
+    commits.check_signature(raw, place.public_keys, path)
     while walk[-1][1].live is None:
         path = place.commit(version := version - 1)
         raw = read_commit(path)
@@ -127,7 +127,7 @@ def forward(place: Place, head: Head) -> Head:
             break
         after, last = follow(after, commits.decode(raw, path, expected=place.format), commits.digest(raw), path), (raw, path)
     if last is not None:
-        commits.check_signature(last[0], place.public_key, last[1])
+        commits.check_signature(last[0], place.public_keys, last[1])
     return after
 
 
@@ -148,6 +148,8 @@ def follow(head: Head, commit: Commit, raw_digest: str, path: Path) -> Head:
         raise damage("does not follow the commit before it", path)
     if commit.time < last.time:
         raise damage("is dated before the commit before it", path)
+    if commit.key < key_after(last):
+        raise damage("is signed by a key that was replaced before", path)
     check_fence(last, commit, path)
     _check_cover(commit.parts, commit.first_seq, commit.next_seq, path)
     parts = replaced(head.parts, commit.replaces, path) if commit.replaces else head.parts
@@ -156,6 +158,20 @@ def follow(head: Head, commit: Commit, raw_digest: str, path: Path) -> Head:
     if commit.live is not None and commit.live != Live(after.parts, after.erasures):
         raise damage("carries a full list that is not the list", path)
     return after
+
+
+def key_after(commit: Commit) -> int:
+    """Return the number of the oldest key that may sign what follows a commit."""
+    return commit.key + any(kind == EntryKind.KEY for _, kind in commit.control)
+
+
+def refuse_replaced_key(place: Place, head: Head) -> None:
+    """Refuse a log whose newest commit is signed by a key that was replaced since. Raises Corrupt.
+
+    The commit that brings in the newest key is signed by the one before it. Logs without entries of keys go on under whatever key they had.
+    """
+    if place.format == commits.FORMAT and key_after(head.commit) < len(place.public_keys):
+        raise damage("is signed by a key that was replaced before", place.commit(head.version))
 
 
 def check_fence(last: Commit, commit: Commit, path: Path) -> None:

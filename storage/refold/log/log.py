@@ -5,12 +5,13 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 
-from refold import files
-from refold.errors import KeyMissing, Usage
+from refold import canonical, files
+from refold.errors import Blocked, Corrupt, KeyMissing, Usage
 from refold.keys import crypto
 from refold.keys.keyring import Keyring, fact_key
 from refold.keys.vault import Vault
@@ -18,7 +19,7 @@ from refold.log import append, compact, read
 from refold.log.append import Appended, Clock, Random, Sealable
 from refold.log.compact import Compacted
 from refold.log.events import SubjectEntry
-from refold.log.head import Head, Place, commit_of, forward, newest
+from refold.log.head import Head, Place, commit_of, forward, key_after, newest, refuse_replaced_key
 from refold.log.parts import Rows
 from refold.log.read import KINDS, Opened, Reader
 from refold.log.tail import Tail
@@ -38,6 +39,7 @@ class Log:
         self._signer: crypto.Signer | None = None
         self._probed = False
         self._head = newest(place)
+        refuse_replaced_key(place, self._head)
         self._keyring: Keyring | None = self._live_keyring(self._head)
         self._reader = Reader(self)
         self.tail = Tail(self)
@@ -54,7 +56,12 @@ class Log:
         """Read the commits that came since, and the keyring if a new epoch came with them."""
         with self._mutex:
             keyring = self.keyring
-            self._head = forward(self.place, self._head)
+            try:
+                self._head = forward(self.place, self._head)
+            except Corrupt:
+                if not self._take_new_keys():
+                    raise
+                self._head = forward(self.place, self._head)
             if keyring.epoch < self._head.epoch:
                 keyring = self._change_keys(keyring)
             return self._head, keyring
@@ -158,11 +165,23 @@ class Log:
         return fact_key(self.keyring.event_key(event.epoch, event.event_id, event.subjects))
 
     def signer(self) -> crypto.Signer:
-        """Return the signing key, read once. Raises KeyMissing."""
+        """Return the signing key, read once. Raises KeyMissing, Blocked."""
+        return self.signing(self.head)[1]
+
+    def signing(self, head: Head) -> tuple[int, crypto.Signer]:
+        """Return the number of the key that signs what follows a head, and the key. Raises KeyMissing, Blocked."""
         with self._mutex:
             self._check_open()
+            if key_after(head.commit) > len(self.vault.public_keys) and not self._take_new_keys():
+                message = "the change to another signing key is unfinished; nothing is signed until it is completed"
+                raise Blocked(message, path=self.vault.path, hint="refold recover")
             signer = self._signer = self._signer or self.vault.signer()
-            return signer
+            return len(self.vault.public_keys), signer
+
+    def change_key(self, statement: bytes, *, now: Clock, random: Random, txn: str | None = None) -> Appended:
+        """Append the statement that another key signs from here on."""
+        body = canonical.decode(statement)
+        return self._control(EntryKind.KEY, body, lambda head, keyring: False, now=now, random=random, txn=txn)
 
     def advance(self, head: Head) -> None:
         """Take over the head that a commit of ours made, unless a newer one was read already."""
@@ -204,6 +223,14 @@ class Log:
         done = append.run(self, propose, now=now, random=random, txn=txn)
         assert done is not None  # a control entry is always proposed
         return done
+
+    def _take_new_keys(self) -> bool:
+        """Read which keys sign by now; whether there are any that this log did not know."""
+        vault = self.vault.reopened()
+        if vault.public_keys == self.vault.public_keys:
+            return False
+        self.vault, self.place, self._signer = vault, replace(self.place, public_keys=vault.public_keys), None
+        return True
 
     def _check_open(self) -> Keyring:
         keyring = self._keyring

@@ -49,7 +49,7 @@ def find(place: Place, copies: Sequence[Path], suspects: Sequence[str]) -> Heali
     goods: dict[str, Good] = {}
     refused: list[tuple[str, str]] = []
     for copy in copies:
-        source = Place(copy / place.folder.name, place.origin, place.public_key, place.format)
+        source = Place(copy / place.folder.name, place.origin, place.public_keys, place.format)
         try:
             head = newest(source)
             healed = _commits(place, source, head)
@@ -99,7 +99,7 @@ def _is_commit(raw: bytes, place: Place, version: int) -> bool:
     path = place.commit(version)
     try:
         commit = commits.decode(raw, path, expected=place.format)
-        commits.check_signature(raw, place.public_key, path)
+        commits.check_signature(raw, place.public_keys, path)
     except RefoldError:
         return False
     return (commit.origin, commit.version) == (place.origin, version)

@@ -133,6 +133,8 @@ def _faults(told: _Told, commit: Commit, genesis: bytes, *, resumed: bool) -> It
         yield DamageKind.LINK, *here
     if not covers_its_entries(commit):
         yield (DamageKind.GAP if _is_short(commit) else DamageKind.DUPLICATE), *here
+    if last is not None and not resumed and not has_an_allowed_key(last, commit):
+        yield DamageKind.SIGNATURE, *here
     if last is not None and not is_dated_after(last, commit):
         yield DamageKind.ORDER, *here
     if last is not None and not resumed and not has_an_allowed_epoch(last, commit):
@@ -175,6 +177,11 @@ def _is_short(commit: Commit) -> bool:
 def is_dated_after(last: Commit, commit: Commit) -> bool:
     """Whether a commit is not dated before the one before it."""
     return commit.time >= last.time
+
+
+def has_an_allowed_key(last: Commit, commit: Commit) -> bool:
+    """Whether a commit is signed by no key that was replaced before it."""
+    return commit.key >= heads.key_after(last)
 
 
 def has_an_allowed_epoch(last: Commit, commit: Commit) -> bool:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from refold.copies import restore
+from refold.heads import rotation
 from refold.journal import Intents
 from refold.migrate import finalize
 from refold.recover import gap
 
-KNOWN: Intents = {**finalize.INTENTS, **gap.INTENTS, **restore.INTENTS}
+KNOWN: Intents = {**finalize.INTENTS, **gap.INTENTS, **rotation.INTENTS, **restore.INTENTS}

@@ -13,7 +13,8 @@ from refold.errors import Corrupt, KeyMissing, UnsupportedVersion
 from refold.files import Kind, Seen
 from refold.journal import JOURNAL
 from refold.keys import crypto, epochs, roots, vault
-from refold.keys.vault import PIN, SIGNING, Vault
+from refold.keys.signing import seed_path
+from refold.keys.vault import PIN, Vault
 from refold.log import commit as commits
 from refold.recover import findings
 from refold.recover.findings import Finding
@@ -78,7 +79,7 @@ def _pin(places: Places) -> Generator[Finding, None, Vault | None]:
 
 
 def _signing(opened: Vault) -> Iterator[Finding]:
-    path = opened.path / SIGNING
+    path = opened.path / seed_path(len(opened.public_keys))
     seen = files.look(path)
     if seen is None or seen.size != crypto.KEY_BYTES:
         yield Finding(findings.SIGNING_MISSING, path)
@@ -117,7 +118,7 @@ def _epoch(opened: Vault, epoch: int) -> Iterator[Finding]:
         yield Finding(findings.NEVER_LIVE, folder)
         return
     try:
-        listed = epochs.sealed(opened.keys, epoch, origin=opened.origin, public_key=opened.public_key)
+        listed = epochs.sealed(opened.keys, epoch, origin=opened.origin, public_keys=opened.public_keys)
     except UnsupportedVersion:
         yield Finding(findings.KEYS_UNSUPPORTED, folder / "SEALED")
         return
@@ -142,7 +143,7 @@ def _root(opened: Vault, places: Places, live: int, *, is_whole: bool) -> Iterat
     if not is_whole:
         return
     try:
-        epochs.load(opened.keys, live, origin=opened.origin, public_key=opened.public_key, roots=opened.roots)
+        epochs.load(opened.keys, live, origin=opened.origin, public_keys=opened.public_keys, roots=opened.roots)
     except KeyMissing:
         yield Finding(findings.ROOT_OTHER, path)
     except UnsupportedVersion:
@@ -158,7 +159,7 @@ def _log_epoch(opened: Vault, places: Places) -> int:
     try:
         raw = files.read(path)
         commit = commits.decode(raw, path)
-        commits.check_signature(raw, opened.public_key, path)
+        commits.check_signature(raw, opened.public_keys, path)
     except (Corrupt, UnsupportedVersion, FileNotFoundError):
         return 0
     return commit.epoch

@@ -80,7 +80,7 @@ def _slot(place: Place, version: int) -> Slot:
     try:
         commit = commits.decode(raw, path, expected=place.format)
     except UnsupportedVersion as error:
-        if _is_signed_at_all(raw, place.public_key):
+        if _is_signed_at_all(raw, place.public_keys):
             raise VerificationIncomplete(error.message, path=path, hint="refold --version") from None
         return Slot(version, path.name, sha256, fault=DamageKind.COMMIT)
     except Corrupt:
@@ -116,18 +116,18 @@ def _signed(place: Place, slot: Slot) -> Slot:
 def is_signed(raw: bytes, place: Place, version: int) -> bool:
     """Whether the pinned key signed a commit that can be read."""
     try:
-        commits.check_signature(raw, place.public_key, place.commit(version))
+        commits.check_signature(raw, place.public_keys, place.commit(version))
     except Corrupt:
         return False
     return True
 
 
-def _is_signed_at_all(raw: bytes, public_key: bytes) -> bool:
+def _is_signed_at_all(raw: bytes, public_keys: tuple[bytes, ...]) -> bool:
     """Whether a commit of an unknown format is the log's own all the same."""
     try:
         document = canonical.decode(raw)
         signature = canonical.unhex(document["sig"], crypto.SIGNATURE_BYTES)
-        return crypto.is_signed(public_key, signature, commits.SIGNED + canonical.encode(document["body"]))
+        return crypto.is_signed_by_any(public_keys, signature, commits.SIGNED + canonical.encode(document["body"]))
     except (ValueError, TypeError, KeyError):
         return False
 

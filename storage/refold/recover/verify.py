@@ -78,7 +78,7 @@ def place_of(places: Places) -> Place:
     except (KeyMissing, Corrupt, UnsupportedVersion) as error:
         message = f"the log is not judged: {error.message}"
         raise VerificationIncomplete(message, path=error.path, hint="refold audit --keys") from None
-    return Place(places.store / "log", vault.origin, vault.public_key)
+    return Place(places.store / "log", vault.origin, vault.public_keys)
 
 
 def jobs(told: History, start: int, sizes: Sequence[int], *, deep: bool) -> Iterator[Job]:
