@@ -234,6 +234,15 @@ def test_what_may_look_wrong_and_is_right(shell, form, text):
     assert all(each.isprintable() or each in "\n\u200d" for each in found.out)
 
 
+@pytest.mark.parametrize("path", ["a\0b", "x\ud800", "n" * 5_000, "d/" * 3_000], ids=["NUL", "surrogate", "long name", "long path"])
+@pytest.mark.parametrize(
+    "argv", [("import",), ("migrate", "prepare"), ("init", "--store"), ("status", "--vault"), ("audit", "--store"), ("demo", "--store")]
+)
+def test_a_path_that_no_system_can_have(shell, form, argv, path):
+    printed = refused(shell(*argv, path, form=form), form, 2, "usage", finding="RF-USAGE-001")
+    assert path[:3] * 9 not in printed.out + printed.err
+
+
 @pytest.mark.parametrize(("size", "code"), [(10 << 20, 0), (17 << 20, 2), (65 << 20, 2)])
 def test_a_long_text_from_standard_input(shell, monkeypatch, size, code):
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"x" * size)))

@@ -98,7 +98,7 @@ def test_a_derived_fact_shows_its_rule_and_its_premises(world: World):
     world.tell(SISTER)
     (fact,) = world.facts(entity="Ruth", relation="kin")
     found = world.why(fact)
-    assert found.rule == "siblings: if ?a kin[sister|brother] ?b then ?b kin[sibling] ?a"
+    assert found.rule == "siblings: if ?a kin[sister|brother|sisters|brothers] ?b then ?b kin[sibling] ?a"
     assert [premise.sayings[0].text for premise in found.premises] == [SISTER.text]
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import errno
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -161,7 +162,9 @@ def fill_from_stdin(given: argparse.Namespace, stdin: BinaryIO | None = None) ->
         for name in rest:
             setattr(given, name, pieces[-1].removesuffix("\n"))
     for name, value in vars(given).items():
-        _refuse_surrogates(name, value if isinstance(value, list | tuple) else [value])
+        values = value if isinstance(value, list | tuple) else [value]
+        _refuse_surrogates(name, values)
+        _refuse_impossible_paths(name, values)
 
 
 def read_stdin(stdin: BinaryIO | None = None) -> str:
@@ -183,3 +186,15 @@ def _refuse_surrogates(name: str, values: Iterable[object]) -> None:
     for value in values:
         if isinstance(value, str) and re.search("[\ud800-\udfff]", value):
             raise Usage(f"the value of {name.removesuffix('_id')} is not valid UTF-8 text")
+
+
+def _refuse_impossible_paths(name: str, values: Iterable[object]) -> None:
+    for value in values:
+        try:
+            is_possible = not isinstance(value, Path) or bool(value.lstat())
+        except OSError as error:
+            is_possible = error.errno not in (errno.ENAMETOOLONG, errno.ELOOP)  # whether it is there is another question
+        except ValueError:  # a NUL, or what is no text in the system's own encoding
+            is_possible = False
+        if not is_possible:
+            raise Usage(f"the value of {name} is no path that this system can have")

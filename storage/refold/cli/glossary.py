@@ -36,6 +36,26 @@ FORMATS = {
         '[{"id": "7", "current_node": "a", "mapping": {"a": {"parent": null, "message":\n'
         '  {"author": {"role": "user"}, "create_time": 1704874500, "content":\n    {"parts": ["I live in Berlin."]}}}}}]',
     ),
+    "claude-export": (
+        "the conversations.json of a Claude export",
+        '[{"uuid": "c7", "name": "Moving", "created_at": "2024-03-05T09:00:00Z", "chat_messages":\n'
+        '  [{"sender": "human", "text": "I live in Berlin.", "created_at": "2024-03-05T10:00:00Z"}]}]',
+    ),
+    "claude-code": (
+        "a session of Claude Code (.jsonl)",
+        '{"type": "user", "sessionId": "s1", "parentUuid": null, "timestamp": "2025-06-01T08:00:00Z",'
+        ' "message": {"role": "user", "content": "I prefer tabs."}}',
+    ),
+    "codex": (
+        "a session of Codex (.jsonl)",
+        '{"type": "response_item", "timestamp": "2025-06-01T08:00:00Z", "payload":'
+        ' {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "I use tabs."}]}}',
+    ),
+    "mbox": (
+        "a mailbox: each letter in its author's own words",
+        "From ada@example.org Tue Mar  5 10:00:00 2024\nFrom: Ada Brandt <ada@example.org>\n"
+        "Date: Tue, 5 Mar 2024 10:00:00 +0000\nMessage-ID: <7@example.org>\n\nI live in Berlin.",
+    ),
     "markdown": (
         "a document by headings and paragraphs (.md); author and date may stand in front, a date may be the heading",
         "---\nauthor: Ada Brandt\ndate: 2024-03-03\n---\n# Offsite\n\nOwner: Ada Brandt\n\nWe meet at the boathouse.",
@@ -84,7 +104,7 @@ def of_import() -> list[str]:
     """Return the formats that can be read, each with an example."""
     lines = ["formats (--reader NAME; by default each file is recognised by what is in it)"]
     for name, (what, example) in FORMATS.items():
-        lines += ["", *_wrapped(f"{name}: {what}", 2), *(f"    {line}".rstrip() for line in example.split("\n"))]
+        lines += ["", *_wrapped(f"{name}: {what}", 2), *(each for line in example.split("\n") for each in _wrapped(line, 4, 6) or [""])]
     return [
         *lines,
         "",
