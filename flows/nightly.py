@@ -24,6 +24,7 @@ from prefect.exceptions import FailedRun
 from prefect.logging import get_run_logger
 from prefect.states import Failed
 
+from flows.runner import runner
 from refold import folding, recipes, settings
 from refold.copies.mirror import mirror
 from refold.errors import RefoldError, Usage, fault
@@ -51,7 +52,9 @@ def nightly(origin: str, full: bool = False) -> Counts:
 
 
 def night(origin: str, *, full: bool) -> Counts:
-    """Carry out the steps of one night."""
+    """Carry out the steps of one night: here, for each builds on the one before, but the mirrors, which the runner brings."""
+    chosen = settings.load()
+    runner(chosen.nightly.runner)  # before anything is done, where it is not installed
     with open_store(places()) as store:
         if store.origin != origin:
             raise Usage("the store that the environment names has another origin")
@@ -65,17 +68,21 @@ def night(origin: str, *, full: bool) -> Counts:
         counts = totals(report, compacted=step(compact, store))
         receipt(work, counts)
         step(sign_head, store)
-        mirrors(store)
+        mirrors(chosen)
         return counts
 
 
-def mirrors(store: Store) -> None:
+def mirrors(chosen: settings.Settings) -> None:
     """Bring what is new to every mirror that the settings name: one that cannot be had does not keep the others back."""
-    folders = settings.load().mirror.folders
-    ended = [cast("Callable[..., RunState[int]]", bring)(store, at, return_state=True) for at in range(len(folders))]
-    for state in ended:
-        if not state.is_completed():
-            raise FailedRun(state.message)
+    if not chosen.mirror.folders:
+        return
+    with runner(chosen.nightly.runner) as tasks:
+        ended = [tasks.submit(bring, {"at": at}) for at in range(len(chosen.mirror.folders))]
+        for future in ended:
+            future.wait()
+    for future in ended:
+        if not future.state.is_completed():
+            raise FailedRun(future.state.message)
 
 
 def step(do: Task[..., T], *arguments: object) -> T:
@@ -132,9 +139,9 @@ def compact(store: Store) -> int:
 
 
 @task(name="mirror", cache_policy=NO_CACHE, **UNSTORED)
-def bring(store: Store, at: int) -> int:
+def bring(at: int) -> int:
     """Bring what is new to a mirror, named by its place in the settings, for a path can contain a name; return how many files came."""
-    return coded(lambda: mirror(store.places, Path(settings.load().mirror.folders[at]), must_exist=True).files)
+    return coded(lambda: mirror(places(), Path(settings.load().mirror.folders[at]), must_exist=True).files)
 
 
 @task(name="checkpoint", cache_policy=NO_CACHE, **UNSTORED)

@@ -54,10 +54,11 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Nightly:
-    """When the nightly flow runs."""
+    """When the nightly flow runs, and where those of its tasks that do not build on one another."""
 
     cron: str
     timezone: str
+    runner: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +246,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "nightly": {
         "cron": (_cron, "five fields of cron"),
         "timezone": (_timezone, "an IANA time zone"),
+        "runner": (lambda value: value in ("threads", "dask", "ray"), "threads, dask or ray"),
     },
     "fold": {
         "recipe": (_text, "the name of a recipe, or a file"),

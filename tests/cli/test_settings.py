@@ -48,6 +48,7 @@ def test_the_file_in_the_help_is_valid(tmp_path):
         ('[nightly]\ncron = "daily"\n', "nightly.cron"),
         ('[nightly]\ntimezone = "Mars/Olympus"\n', "nightly.timezone"),
         ('[nightly]\ntimezone = "../../etc/passwd"\n', "nightly.timezone"),
+        ('[nightly]\nrunner = "processes"\n', "nightly.runner"),
         ("[verify]\nrequire_witness = 1\n", "verify.require_witness"),
         ("[verify]\nrequire = true\n", "verify.require"),
         ("serve = 1\n", "serve"),

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 
 from refold.cli.orchestrator import Home
+from refold.copies.mirror import mirror
 from refold.memory import Memory
 from refold.model import Draft, Scope, Source
 from refold.settings import load
@@ -51,6 +52,9 @@ class Evidence:
     status: Status  # after it
     artifacts: list[dict[str, Any]]
     again: Night  # with nothing new
+    mirrored: Night  # with two mirrors in the settings
+    files: list[int]  # how many files more each of them then had
+    unknown: Night  # with a runner that is not installed
     killed: int  # the exit code of a run that was killed
     after_kill: Status
     repaired: Night  # the run after it
@@ -132,14 +136,14 @@ class Session:
             run = call(f"{self.api}/flow_runs/{run['id']}")
         return run
 
-    def start(self) -> subprocess.Popen[bytes]:
+    def start(self, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
         """Start a run in a process of its own, against the same server."""
-        env = self.home.serving(replace(load({}).serve, port=self.port))
+        env = self.home.serving(replace(load({}).serve, port=self.port)) | (env or {})
         command = [sys.executable, "-m", "flows.nightly"]
         return subprocess.Popen(command, env=env, cwd=self.home.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
-    def run(self) -> Night:
-        process = self.start()
+    def run(self, **env: str) -> Night:
+        process = self.start(env)
         out, _ = process.communicate(timeout=120)
         return Night(process.returncode, json.loads(out.splitlines()[-1]))
 
@@ -159,6 +163,23 @@ class Session:
     def status(self) -> Status:
         with self.open() as memory:
             return memory.status()
+
+
+def mirroring(session: Session) -> tuple[Night, list[int], Night]:
+    """Run with two mirrors that are behind, carried by threads; then with a runner that is not there."""
+    mirrors = [session.folder / "first", session.folder / "second"]
+    with session.open() as memory:
+        for folder in mirrors:
+            mirror(memory.places, folder)
+    before = [sum(1 for _ in folder.rglob("*")) for folder in mirrors]
+    planted(session, 1)
+    own = session.folder / "own.toml"
+    text = f"[mirror]\nfolders = {json.dumps([str(folder) for folder in mirrors])}\n[nightly]\nrunner = "
+    own.write_text(text + '"threads"\n')
+    night = session.run(REFOLD_CONFIG=str(own))
+    grown = [sum(1 for _ in folder.rglob("*")) - count for folder, count in zip(mirrors, before, strict=True)]
+    own.write_text(text + '"ray"\n')
+    return night, grown, session.run(REFOLD_CONFIG=str(own))
 
 
 @contextmanager
@@ -213,6 +234,7 @@ def collect(session: Session, serve: subprocess.Popen[str]) -> Evidence:
     planted(session, 300)
     killed, after_kill = session.kill_one(), session.status()
     repaired = session.run()
+    mirrored, files, unknown = mirroring(session)
     planted(session, 1)
     newest = max((session.folder / "store" / "log" / "parts").glob("*.parquet"))
     with damaged(newest):
@@ -232,6 +254,9 @@ def collect(session: Session, serve: subprocess.Popen[str]) -> Evidence:
         status,
         artifacts,
         again,
+        mirrored,
+        files,
+        unknown,
         killed,
         after_kill,
         repaired,

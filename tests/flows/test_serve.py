@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,17 @@ def test_a_killed_run_changes_nothing_and_the_next_one_ends_right(evidence):
     assert (evidence.after_kill.generation, evidence.after_kill.unfolded) == (evidence.status.generation, 300)
     assert evidence.repaired.code == 0
     assert evidence.repaired.said["counts"]["events"] == 300
+
+
+def test_mirrors_are_brought_by_the_runner_of_the_settings(evidence):
+    assert evidence.mirrored.code == 0
+    assert len(evidence.files) == 2
+    assert min(evidence.files) >= 2  # a part and a commit
+
+
+@pytest.mark.skipif(find_spec("prefect_ray") is not None, reason="it is installed here")
+def test_a_runner_that_is_not_installed_fails_the_run_before_it_begins(evidence):
+    assert evidence.unknown.said == {"state": "Failed", "message": "RF-USAGE-001 usage", "counts": None}
 
 
 def test_a_failure_is_a_code_without_words(evidence):

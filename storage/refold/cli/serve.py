@@ -29,9 +29,12 @@ def _configure(command: ArgumentParser) -> None:
 
 
 def _run(given: Namespace) -> Outcome:
+    from flows.runner import runner
+
     chosen = settings.load()
     serve = replace(chosen.serve, port=given.port or chosen.serve.port)
     _refuse_taken_port(serve)
+    runner(chosen.nightly.runner)  # at once, where what it needs is not installed, and not at night
     with opened(given) as memory:
         home = Home.of(memory.places)
     signal.signal(signal.SIGTERM, interrupt)

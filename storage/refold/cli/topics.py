@@ -181,6 +181,7 @@ what it leaves out keeps its default.
     [nightly]
     cron = "17 3 * * *"      # when `refold serve` runs the nightly flow
     timezone = "UTC"         # an IANA name
+    runner = "threads"       # what brings mirrors side by side: threads, dask or ray (pip install 'refold[dask]')
 
     [fold]
     recipe = "symbolic"      # what reads events where the command does not say (`refold help recipes`)
