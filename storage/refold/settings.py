@@ -124,6 +124,13 @@ class Extraction:
 
 
 @dataclass(frozen=True, slots=True)
+class Recover:
+    """When the recover flow looks at the whole log."""
+
+    cron: str
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of refold.toml."""
 
@@ -131,6 +138,7 @@ class Settings:
     serve: Serve
     verify: Verify
     mirror: Mirror
+    recover: Recover
     witness: Witnesses
     fold: Extraction
     principals: Mapping[str, Principal]
@@ -168,7 +176,8 @@ def load(env: Mapping[str, str] = os.environ) -> Settings:
     principals = {name: _principal(name, table) for name, table in merged["principals"].items()}
     mirror = Mirror(tuple(merged["mirror"]["folders"]))
     nightly, serve, verify = Nightly(**merged["nightly"]), Serve(**merged["serve"]), Verify(**merged["verify"])
-    return Settings(nightly, serve, verify, mirror, _witnesses(merged["witness"]), Extraction(**merged["fold"]), principals)
+    recover = Recover(**merged["recover"])
+    return Settings(nightly, serve, verify, mirror, recover, _witnesses(merged["witness"]), Extraction(**merged["fold"]), principals)
 
 
 def _witnesses(table: Table) -> Witnesses:
@@ -264,6 +273,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[Callable[[object], bool], str]]] = {
         "allow_partial_replay": (_flag, "true or false"),
         "require_witness": (_flag, "true or false"),
     },
+    "recover": {"cron": (_cron, "five fields of cron")},
     "mirror": {"folders": (_folders, "a list of absolute paths")},
     "witness": {
         "folders": (_tables({"path": _absolute, "external": _flag}, "path"), "a list of tables with an absolute path, and external"),

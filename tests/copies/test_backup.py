@@ -142,6 +142,15 @@ def test_only_the_recipient_opens_an_escrow_copy_and_reads_the_log_with_it(store
         assert texts(first) == ["one", "two"]
 
 
+def test_what_the_witness_saw_goes_along_with_the_keys(store: Store, tmp_path: Path):
+    to, path = recipient(), tmp_path / "safe/keys"
+    files.make_folder(store.places.vault / "witness/heads")
+    files.create(store.places.vault / "witness/heads/00000000000000000001.note", b"a head")
+    sealed_keys(store, path, to)
+    where = restored_keys(store, tmp_path / "new", path, to)
+    assert (where.vault / "witness/heads/00000000000000000001.note").read_bytes() == b"a head"
+
+
 def test_nothing_of_the_keys_is_in_the_clear(store: Store, tmp_path: Path):
     sealed_keys(store, tmp_path / "safe/keys", recipient())
     raw = (tmp_path / "safe/keys").read_bytes()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from refold import files, journal
+from refold import files, journal, settings
 from refold.copies import restore as restores
 from refold.copies.backup import backup
 from refold.copies.mirror import mirror
@@ -18,8 +18,11 @@ from refold.copies.restore import plan, restore
 from refold.errors import Blocked, Corrupt, KeyMissing, Usage
 from refold.log import entry, parts
 from refold.log.head import newest
+from refold.memory import Memory
 from refold.model import EntryKind
-from refold.recover.verdict import SeenHead
+from refold.recover import heads
+from refold.recover.verdict import Kind, SeenHead
+from refold.recover.verify import verify
 from refold.store import Places, Store, open_store
 from tests.conftest import now
 from tests.copies.conftest import EVERY, as_store, whole
@@ -89,6 +92,30 @@ def test_an_older_backup_lists_what_is_lost_and_signs_what_it_gives_up(store: St
         assert again.log.head.commit.control == ((again.log.head.size - 1, EntryKind.RESTORED),)
         say(again, "four")
         assert texts(again) == ["one", "two", "four"]
+
+
+def test_the_vaults_witness_takes_the_shorter_log_for_a_successor_and_not_for_a_fork(tmp_path: Path, there: Path):
+    with Memory.create(tmp_path / "store", vault=tmp_path / "vault", root=tmp_path / "root") as memory:
+        memory.add("I live in Berlin.", user_id="ada")
+        memory.fold()
+        backup(memory.places, there, now=now, random=os.urandom)
+        memory.add("I work at Siemens.", user_id="ada")
+        memory.fold()  # signs a head, which the vault remembers
+        places = memory.places
+    shutil.rmtree(places.store)
+    seen = heads.seen(places, settings.load({}))
+    assert max(each.size for each in seen) == 3
+    done = restored(places, there, list(seen))
+    assert done is not None
+    assert done.lost == (2, 3)
+    assert verify(places, deep=True, seen=heads.seen(places, settings.load({}))).kind is Kind.INTACT
+    with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+        memory.add("I own a boat.", user_id="ada")
+        assert memory.fold().checkpoint is not None
+    seen = heads.seen(places, settings.load({}))
+    assert verify(places, deep=True, seen=seen).kind is Kind.INTACT
+    assert max(each.size for each in seen) == 4
+    assert len(list((places.vault / "witness/abandoned").iterdir())) == 1
 
 
 def test_a_mirror_can_be_made_a_store_too(store: Store, there: Path, tmp_path: Path):

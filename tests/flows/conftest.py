@@ -60,6 +60,10 @@ class Evidence:
     repaired: Night  # the run after it
     corrupt: Night  # with a damaged part
     keyless: Night  # without the root
+    check: dict[str, Any]  # the deployment of the recover flow
+    checked: dict[str, Any]  # a run of it that serve started by itself
+    found: Night  # a run of it with a damaged part
+    told: list[dict[str, Any]]  # the artifacts of both
     stopped: int  # the exit code of serve
     left_over: list[str]  # processes
 
@@ -136,14 +140,14 @@ class Session:
             run = call(f"{self.api}/flow_runs/{run['id']}")
         return run
 
-    def start(self, env: dict[str, str] | None = None) -> subprocess.Popen[bytes]:
+    def start(self, env: dict[str, str] | None = None, flow: str = "flows.nightly") -> subprocess.Popen[bytes]:
         """Start a run in a process of its own, against the same server."""
         env = self.home.serving(replace(load({}).serve, port=self.port)) | (env or {})
-        command = [sys.executable, "-m", "flows.nightly"]
+        command = [sys.executable, "-m", flow]
         return subprocess.Popen(command, env=env, cwd=self.home.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
-    def run(self, **env: str) -> Night:
-        process = self.start(env)
+    def run(self, flow: str = "flows.nightly", **env: str) -> Night:
+        process = self.start(env, flow)
         out, _ = process.communicate(timeout=120)
         return Night(process.returncode, json.loads(out.splitlines()[-1]))
 
@@ -237,8 +241,12 @@ def collect(session: Session, serve: subprocess.Popen[str]) -> Evidence:
     mirrored, files, unknown = mirroring(session)
     planted(session, 1)
     newest = max((session.folder / "store" / "log" / "parts").glob("*.parquet"))
+    check = call(f"{session.api}/deployments/name/recover/recover")
+    checked = session.scheduled(check)
     with damaged(newest):
         corrupt = session.run()
+        found = session.run("flows.recover")
+    told = [each for each in call(f"{session.api}/artifacts/filter", {}) if each["key"].startswith("log-")]
     with moved_away(session.folder / "root"):
         keyless = session.run()
     serve.send_signal(signal.SIGTERM)
@@ -262,6 +270,10 @@ def collect(session: Session, serve: subprocess.Popen[str]) -> Evidence:
         repaired,
         corrupt,
         keyless,
+        check,
+        checked,
+        found,
+        told,
         stopped,
         left_over,
     )

@@ -49,6 +49,13 @@ def test_nothing_of_the_flow_or_its_tasks_is_stored():
     assert {type(task.cache_policy).__name__ for task in tasks} == {"_None"}
 
 
+def test_nothing_of_the_check_of_the_log_is_stored_either():
+    from flows import recover
+
+    for each in (recover.recover, recover.look, recover.mend):
+        assert (each.persist_result, each.retries, each.log_prints) == (False, 0, False)
+
+
 def test_the_deployment_for_work_pools_names_the_flow_and_no_place():
     import yaml
 

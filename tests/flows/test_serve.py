@@ -129,3 +129,19 @@ def test_serve_says_at_once_what_it_starts(tmp_path):
         )
     assert f"http://127.0.0.1:{port}/" in said[0]
     assert str(tmp_path / "store" / "prefect" / "processes.log") in said[1]
+
+
+def test_beside_the_nightly_flow_stands_a_check_of_the_whole_log_that_only_reports(evidence):
+    schedule = evidence.check["schedules"][0]["schedule"]
+    assert (schedule["cron"], schedule["timezone"]) == ("47 4 * * 0", "UTC")
+    assert (list(evidence.check["parameters"]), evidence.check["entrypoint"]) == (["origin"], "flows.recover.recover")
+    assert evidence.checked["state_type"] == "COMPLETED"
+
+
+def test_a_check_that_finds_damage_fails_with_a_code_and_leaves_a_verdict_and_the_damaged_ranges(evidence):
+    assert evidence.found.code == 1
+    assert evidence.found.said["message"].startswith("RF-BLOCKED-001 the log is damaged: ")
+    verdicts = [each["data"] for each in evidence.told if each["key"] == "log-verdict"]
+    assert any("WAL_INTACT" in each for each in verdicts)
+    assert any("CORRUPTION_BOUNDARY_DETECTED" in each for each in verdicts)
+    assert any(json.loads(each["data"]) for each in evidence.told if each["key"] == "log-damage")

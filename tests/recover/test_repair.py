@@ -15,7 +15,9 @@ from refold import files
 from refold.copies.backup import backup
 from refold.copies.mirror import mirror
 from refold.errors import Usage, VerificationIncomplete, WriteFailed
+from refold.heads.checkpoint import known_keys
 from refold.memory import Memory
+from refold.receipts.verify import verify as verify_paper
 from refold.recover import repair as repairs
 from refold.recover.repair import Repaired, Sources, plan
 from refold.recover.replay import Proof
@@ -376,6 +378,18 @@ def test_a_disk_that_refuses_anywhere_is_an_error_and_the_next_run_ends_the_same
         monkeypatch.setattr(files, "_poisoned", None)
         assert repaired(places, copy).after.kind is Kind.INTACT
         assert log_of(places) == before
+
+
+def test_what_was_damaged_is_signed_before_anything_is_done_and_the_receipt_holds_without_the_store(places: Places, copy: Path):
+    flip_payload(places, 2)
+    done = repaired(places, copy)
+    assert done.receipt is not None
+    raw = (places.store / done.receipt).read_bytes()
+    with open_store(places) as store:
+        paper = verify_paper(raw, known_keys(store))
+    assert (paper.kind, paper.body["verdict"]) == ("wal_corruption_boundary_signature", "CORRUPTION_BOUNDARY_DETECTED")
+    assert paper.body["first_bad"] == 2
+    assert repaired(places, copy).receipt is None  # nothing is damaged any more
 
 
 # The command

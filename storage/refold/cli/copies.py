@@ -95,12 +95,15 @@ def _restore(given: Namespace) -> Outcome:
 def _restore_store(given: Namespace) -> Outcome:
     from refold import settings
     from refold.copies import restore
+    from refold.recover.audit import known
     from refold.store import places
 
     need_operator(given)
     source = given.folder.absolute()
     where = places(given.store, given.vault, given.root, origin=restore.origin_of(source))
-    seen = restore.heads_seen(where, [Path(each) for each in settings.load().mirror.folders])
+    chosen = settings.load()
+    remembered, _ = known(where, chosen)
+    seen = [*remembered, *restore.heads_seen(where, [Path(each) for each in chosen.mirror.folders])]
     if given.confirm is None:
         return _restored(where, restore.plan(where, source, seen=seen, random=os.urandom), done=False)
     done = restore.restore(where, source, confirm=given.confirm, seen=seen, now=clock, random=os.urandom)

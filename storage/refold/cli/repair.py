@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from refold import disclaimers
 from refold.cli.command import FORMAT_VERSION
-from refold.cli.envelope import Outcome
+from refold.cli.envelope import Finding, Outcome
 from refold.cli.visible import plural, table, visible
 from refold.errors import Blocked, Usage
 from refold.outside import clock
@@ -100,6 +100,7 @@ def _repaired(done: Repaired) -> Outcome:
         "passed": list(done.passed),
         "replay": replay and _replay(replay),
         "not_replayed": done.why_not,
+        "receipt": done.receipt,
     }
     lines = [f"completed transaction {each}" for each in done.completed] + _refused(done.refused)
     lines += [f"healed {plural(len(done.healed), 'file')} byte for byte"] if done.healed else []
@@ -109,6 +110,7 @@ def _repaired(done: Repaired) -> Outcome:
         lines.append(f"replayed {what}: {replay.proof.value}")
     elif done.why_not:
         lines.append(f"nothing was replayed: {done.why_not}")
+    lines += [visible(f"signed what was damaged: {done.receipt}")] if done.receipt else []
     lines += _verdict_lines(done.after)
     return _ended(Outcome(data, lines, disclaimers=(disclaimers.UNWITNESSED,), format_version=FORMAT_VERSION), done.after)
 
@@ -124,7 +126,10 @@ def _replay(replay: Replay) -> dict[str, object]:
 
 
 def _ended(said: Outcome, verdict: Verdict) -> Outcome:
-    return said if verdict.is_whole else replace(said, exit_code=Blocked.exit_code, exit_class=Blocked.exit_class)
+    if verdict.is_whole:
+        return said
+    damaged = Finding(Blocked.code, "error", f"the log is damaged: {verdict.reason}", remediation="refold help damage")
+    return replace(said, findings=[damaged], exit_code=Blocked.exit_code, exit_class=Blocked.exit_class)
 
 
 def _refused(refused: Sequence[tuple[str, str]]) -> list[str]:

@@ -199,6 +199,9 @@ what it leaves out keeps its default.
     allow_partial_replay = false
     require_witness = false
 
+    [recover]
+    cron = "47 4 * * 0"      # when `refold serve` verifies the whole log; it only reports
+
     [mirror]
     folders = []             # absolute paths of mirrors that the nightly flow brings up to date (`refold help copies`)
 

@@ -8,7 +8,7 @@ store.json. The entry names what is given up, (size, root), so that a witness ta
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,10 @@ from refold.copies import backup
 from refold.copies.backup import Listed
 from refold.copies.folder import HINT, Copy, kind_of
 from refold.errors import Blocked, Corrupt, Usage
-from refold.journal import Condition, Direction, Intent, LogCommit, OpenStore, Place, Target
-from refold.keys.vault import open_vault
+from refold.heads import kept
+from refold.heads.witness import HEADS
+from refold.journal import Condition, Direction, Intent, LogCommit, OpenStore, Place, Step, Target
+from refold.keys.vault import PIN, open_vault
 from refold.log import append, parts, tree
 from refold.log.head import Head, newest
 from refold.log.head import Place as LogPlace
@@ -32,6 +34,9 @@ from refold.store import AUTHORITY, FOLDERS, Places, Store, open_store
 RESTORE = journal.Kind("restore", blocks_appends=True)
 INTENT = "restored"
 PREFIX_LETTERS_MIN = 6
+WITNESS = PIN.parent.name
+ABANDONED = "abandoned"
+DIGEST_LETTERS = 16
 GITIGNORE = b"*\n"
 
 
@@ -114,10 +119,27 @@ def restore(places: Places, source: Path, *, confirm: str, seen: Sequence[SeenHe
                 _copy(source, places.store, file)
         authority = files.read(source / AUTHORITY)
         entry = [_entry(found.abandoned, now=now, random=random)] if found.abandoned else []
+        forgotten = list(_forgotten(places, found.head.size)) if found.abandoned else []
+        steps = [*entry, *forgotten, journal.write(Target(Place.STORE, AUTHORITY), authority)]
         with _half_open(places, random) as store:
-            turn.commit(RESTORE, [*entry, journal.write(Target(Place.STORE, AUTHORITY), authority)], store=store, intents=INTENTS)
+            turn.commit(RESTORE, steps, store=store, intents=INTENTS)
     open_store(places, random=random).close()
     return found
+
+
+def _forgotten(places: Places, size: int) -> Iterator[Step]:
+    """Yield the steps by which the vault's witness lets go of the heads that are given up: they are kept beside those that count."""
+    folder = places.vault / WITNESS / HEADS
+    newer = [each for each in kept.sizes(folder) if each > size]
+    if newer and files.look(places.vault / WITNESS / ABANDONED) is None:
+        yield journal.add_folder(Target(Place.VAULT, f"{WITNESS}/{ABANDONED}"))
+    for each in newer:
+        name = kept.note_name(each)
+        raw = files.read(folder / name)
+        there = Target(Place.VAULT, f"{WITNESS}/{ABANDONED}/{name}.{journal.digest(raw).hex()[:DIGEST_LETTERS]}")
+        if files.look(places.vault / there.path) is None:
+            yield journal.write(there, raw)
+        yield journal.remove(Target(Place.VAULT, f"{WITNESS}/{HEADS}/{name}"), before=journal.digest(raw))
 
 
 def run(store: OpenStore, txn: str, data: bytes) -> None:

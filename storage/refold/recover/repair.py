@@ -16,9 +16,10 @@ from pathlib import Path
 
 from refold import folding, journal, recipes
 from refold.errors import Corrupt, Usage
-from refold.files import make_folder
+from refold.files import link_new, make_folder
 from refold.journal import Condition, Direction, Place, Target
 from refold.outside import Clock, Random
+from refold.receipts import boundary, form
 from refold.recover import gap, heal, quarantine
 from refold.recover import replay as replays
 from refold.recover.heal import Good, Healing
@@ -29,13 +30,15 @@ from refold.recover.verdict import Checkpoint, Kind, Policy, SeenHead, Verdict
 from refold.recover.verify import LENIENT, place_of, verify
 from refold.state.generation import State, read_current, state_folder
 from refold.state.manifest import CURRENT, Pointer
-from refold.store import Places, Store, open_store
+from refold.store import Places, Store, open_store, vault_of
 
 HEAL = journal.Kind("heal", blocks_appends=True)
 PASS = journal.Kind("pass-damage", blocks_appends=True)
 BATCH_BYTES_MAX = 64 << 20  # of good bytes in one transaction: each is whole by itself
 ROUNDS_MAX = 4  # a commit that is healed may list parts that nobody knew of
 PREFIX_LETTERS_MIN = 6
+RECEIPTS = "receipts"
+DIGEST_LETTERS = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,6 +77,7 @@ class Repaired:
     passed: tuple[int, ...]  # entries that were gone past
     replay: Replay | None
     why_not: str | None  # why nothing was replayed
+    receipt: str | None  # path within the store of what was signed of the damage, before anything was done about it
 
 
 def plan(places: Places, sources: Sources) -> Plan:
@@ -99,8 +103,10 @@ def repair(places: Places, sources: Sources, *, confirm: str, past_damage: bool 
     healed: list[str] = []
     refused: tuple[tuple[str, str], ...] = ()
     passed: tuple[int, ...] = ()
+    receipt = None
     if not verdict.is_whole:
         with journal.mutating(places, wait_seconds=0, random=random) as turn:
+            receipt = _sign(places, verdict, now=now)
             for _ in range(ROUNDS_MAX):
                 found = _heal(places, verdict, sources.copies)
                 refused = found.refused
@@ -115,11 +121,20 @@ def repair(places: Places, sources: Sources, *, confirm: str, past_damage: bool 
                 verdict = _verify(places, sources)
     remember_verdict(places, verdict)
     replayed, why_not = _replay(places, verdict, sources, now=now, random=random)
-    return Repaired(before, verdict, completed, tuple(healed), refused, passed, replayed, why_not)
+    return Repaired(before, verdict, completed, tuple(healed), refused, passed, replayed, why_not, receipt)
 
 
 def _verify(places: Places, sources: Sources) -> Verdict:
     return verify(places, deep=True, policy=sources.policy, seen=sources.seen, checkpoints=sources.checkpoints)
+
+
+def _sign(places: Places, verdict: Verdict, *, now: Clock) -> str:
+    """Sign what is damaged, under a name that the same damage always has, so that it is signed once. Raises KeyMissing."""
+    path = f"{RECEIPTS}/boundary-{verdict.digest.hex()[:DIGEST_LETTERS]}.json"
+    signed = form.sign(boundary.KIND, boundary.said(verdict), origin=places.origin, signer=vault_of(places).signer(), made_at=now())
+    make_folder(places.store / RECEIPTS)
+    link_new(places.store / path, signed)
+    return path
 
 
 def _heal(places: Places, verdict: Verdict, copies: Sequence[Path]) -> Healing:

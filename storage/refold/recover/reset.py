@@ -39,6 +39,7 @@ OURS = {
     Place.VAULT: re.compile(
         rf"keys(/{epochs.FOLDER_NAME.pattern}(/key|/seeds|/batches|/subjects|/shares|/SEALED|/{_TEMPORARY})?)?"
         rf"|signing(/[0-9]{{6}}\.key|/{_TEMPORARY})?|witness(/log\.json|/keys(/[0-9]{{6}}\.json|/{_TEMPORARY})?|/{_TEMPORARY}|/(heads|command-[a-z0-9-]+)(/[0-9]{{20}}\.note|/{_TEMPORARY})?)?"
+        rf"|witness/abandoned(/[0-9a-z.-]+|/{_TEMPORARY})?"
         rf"|cache(/verdict|/{_TEMPORARY})?"
         r"|quarantine(/[0-9a-z.-]+)?"
         rf"|migrate(/(\.tmp-)?[0-9a-f]{{32}}(/move|/records|/source\.[0-9]+|/{_TEMPORARY})?)?"

@@ -1,0 +1,268 @@
+"""Whatever a disk may hold after a crash, nothing acknowledged is lost, nothing wrong is served, and the same call again works.
+
+And none of the syncs is there for nothing: without any one of them, some state of the disk breaks one of these.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refold.copies.mirror import mirror
+from refold.errors import RefoldError
+from refold.heads import checkpoint as checkpoints
+from refold.heads.configured import witnesses
+from refold.journal.record import Identity
+from refold.memory import Memory
+from refold.recover import heads
+from refold.recover import repair as repairs
+from refold.recover.repair import Sources
+from refold.recover.verdict import Kind
+from refold.recover.verify import verify
+from refold.settings import load
+from refold.state.generation import State
+from refold.store import Places, open_store
+from tests.conftest import now
+from tests.journal import unsynced
+from tests.log import say, texts
+from tests.recover.alice import EXHAUSTIVE, Event, crashes, recorded, syncs
+from tests.recover.damage import path_with
+
+AGAIN_EVERY = 3  # states after which the same call is made again
+TEXTS = ["I live in Berlin.", "I've been living in Munich since 2023.", "My sister is called Ruth."]
+MORE = "I work at Siemens."
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A change, what must hold of whatever a crash in it leaves, and what must hold once it has ended."""
+
+    prepare: Callable[[Places], object]
+    run: Callable[[Places], object]
+    check: Callable[[Places], object]  # after a crash anywhere
+    ended: Callable[[Places], object]  # and once the call has returned, or was made again
+    at_most: int = 16  # states tried at one point
+    every: int = 1  # of its syncs, the one that is left out
+
+
+def intact(places: Places) -> None:
+    seen, signed = heads.seen(places, load({})), heads.checkpoints(places)
+    assert verify(places, deep=True, seen=seen, checkpoints=signed).kind is Kind.INTACT
+
+
+# Append
+
+
+def append(places: Places) -> None:
+    with open_store(places) as store:
+        say(store, MORE, key="once")
+
+
+def appended_or_not(places: Places) -> None:
+    intact(places)
+    assert said(places) in (TEXTS, [*TEXTS, MORE])
+
+
+def appended(places: Places) -> None:
+    intact(places)
+    assert said(places) == [*TEXTS, MORE]
+
+
+def said(places: Places) -> list[str]:
+    with open_store(places) as store:
+        return texts(store)
+
+
+# Compact
+
+
+def compact(places: Places) -> None:
+    with open_store(places) as store:
+        store.log.compact(now=now, random=os.urandom, parts_max=1)
+
+
+def all_there(places: Places) -> None:
+    intact(places)
+    assert said(places) == TEXTS
+
+
+def compacted(places: Places) -> None:
+    all_there(places)
+    with open_store(places) as store:
+        assert len(store.log.head.parts) == 1
+
+
+# Publish
+
+
+def publish(places: Places) -> None:
+    with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+        fold_alone(memory)
+
+
+def fold_alone(memory: Memory) -> None:
+    """Fold and publish; the checkpoint that comes after has a test of its own."""
+    from refold import recipes
+    from refold.folding import Fold
+
+    state = State.open(memory.store)
+    work = Fold(memory.store, state, relations=recipes.relations(), recipe=recipes.search())
+    for first, end in work.plan.batches:
+        work.batch(first, end)
+    work.publish(now=now)
+
+
+def readable(places: Places) -> None:
+    """The state is the one before or the one after, whole."""
+    with open_store(places) as store:
+        state = State.open(store)
+        assert state.absent is None
+        assert len(state.all_claims()) == {4: 3, 5: 4}[state.size]
+
+
+def published(places: Places) -> None:
+    readable(places)
+    with open_store(places) as store:
+        assert State.open(store).size == 5
+
+
+# Checkpoint
+
+
+def checkpoint(places: Places) -> None:
+    with open_store(places) as store:
+        checkpoints.checkpoint(store, witnesses(store.vault, load({}).witness))
+
+
+def witnessed(places: Places) -> None:
+    intact(places)
+    size = max(each.size for each in heads.seen(places, load({})))
+    assert size == 5
+    assert max(each.head.size for each in heads.signed(places)) == size
+
+
+# Recover
+
+
+def damage(places: Places) -> None:
+    """Lose a part of which a mirror has the bytes."""
+    mirror(places, places.store.parent / "copy")
+    path_with(places, 2).write_bytes(b"lost")
+
+
+def recover(places: Places) -> None:
+    sources = Sources(copies=[places.store.parent / "copy"])
+    repairs.repair(places, sources, confirm=places.origin, now=now, random=os.urandom)
+
+
+def never_wrong(places: Places) -> None:
+    """What is served was said; damage is refused; the damaged bytes are where they were, in quarantine, or kept by the transaction."""
+    with suppress(RefoldError):
+        assert said(places) == TEXTS
+    found = [
+        *(places.store / "log/parts").iterdir(),
+        *(places.vault / "quarantine").glob("*"),
+        *(places.vault / "journal").glob("*/artifacts"),
+    ]
+    assert any(b"lost" in path.read_bytes() for path in found)
+
+
+def recovered(places: Places) -> None:
+    all_there(places)
+    assert [path.read_bytes() for path in (places.vault / "quarantine").iterdir()] == [b"lost"]
+
+
+def nothing(places: Places) -> None:
+    """Leave it as it is."""
+
+
+def add_one(places: Places) -> None:
+    with open_store(places) as store:
+        say(store, MORE)
+
+
+VERBS = {
+    "append": Verb(nothing, append, appended_or_not, appended),
+    "compact": Verb(nothing, compact, all_there, compacted),
+    "publish": Verb(add_one, publish, readable, published, at_most=5),
+    "checkpoint": Verb(add_one, checkpoint, intact, witnessed),
+    "recover": Verb(damage, recover, never_wrong, recovered, at_most=6, every=7),
+}
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> Any:
+    # A folder is the same after a crash, while here each state is put into new folders: the journal would take them for others.
+    monkeypatch.setattr(Identity, "of", classmethod(lambda cls, seen: cls(0, 0)))
+    with unsynced():
+        yield
+
+
+@pytest.fixture
+def base(places: Places, tmp_path: Path) -> Path:
+    """A memory in a folder of its own, with every lock already there."""
+    folder = tmp_path / "base"
+    folder.mkdir()
+    for name in ("store", "vault", "root"):
+        shutil.move(tmp_path / name, folder / name)
+    return folder
+
+
+def at(folder: Path, like: Places) -> Places:
+    return Places(folder / "store", folder / "vault", folder / "root", like.origin)
+
+
+def trace(verb: Verb, base: Path, tmp_path: Path, like: Places) -> tuple[Path, list[Event]]:
+    """Return a folder as it was before a verb, and what the verb then does to it."""
+    verb.prepare(at(base, like))
+    before = tmp_path / "before"
+    shutil.copytree(base, before)
+    events = recorded(lambda: verb.run(at(base, like)))
+    moved = [tuple(each.replace(str(base), str(before)) if isinstance(each, str) else each for each in event) for event in events]
+    return before, moved
+
+
+def broken(verb: Verb, before: Path, events: list[Event], like: Places, *, without: int | None = None, again: bool = True) -> str | None:
+    """Return what breaks in some state that a crash may leave; None where nothing does."""
+    last = len(events) - (without is not None)
+    target = before.with_name("crashed")
+    for number, crash in enumerate(crashes(before, events, without=without, at_most=verb.at_most)):
+        crash.put(target)
+        where = at(target, like)
+        try:
+            verb.check(where)
+            if crash.point == last:
+                verb.ended(where)
+            if again and (EXHAUSTIVE or number % AGAIN_EVERY == 0):
+                verb.run(where)  # as whoever finds a crash would
+                verb.ended(where)
+        except (AssertionError, RefoldError, FileNotFoundError, KeyError) as error:
+            return f"state {number} at event {crash.point}: {type(error).__name__}: {error}"
+        finally:
+            shutil.rmtree(target)
+    return None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", VERBS)
+def test_no_state_of_the_disk_loses_what_was_acknowledged_or_serves_what_is_wrong(name: str, base: Path, tmp_path: Path, places: Places):
+    before, events = trace(VERBS[name], base, tmp_path, places)
+    assert len(syncs(events)) >= 4
+    assert broken(VERBS[name], before, events, places) is None
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", VERBS)
+def test_without_any_one_of_its_syncs_some_state_is_wrong(name: str, base: Path, tmp_path: Path, places: Places):
+    before, events = trace(VERBS[name], base, tmp_path, places)
+    tried = syncs(events)[:: 1 if EXHAUSTIVE else VERBS[name].every]
+    spared = [sync for sync in tried if broken(VERBS[name], before, events, places, without=sync, again=False) is None]
+    spared = [sync for sync in spared if broken(VERBS[name], before, events, places, without=sync) is None]
+    assert [events[sync][1].rpartition("/")[2] for sync in spared] == []
