@@ -113,6 +113,7 @@ class Asking:
         self._store = store
         self._recipe = recipe
         self._relations = relations
+        self._vocabulary = prompt.vocabulary(relations)
         self._first = first
         pending = frozenset(base.pending) if base else frozenset()
         turns = _turns(store, base, first, end, pending)
@@ -202,7 +203,7 @@ class Asking:
         for part in (block,) if size <= rules.characters else block.singles(rules.context):
             context, events = ([known[seq][0] for seq in seqs if _counts(known[seq][0])] for seqs in (part.context, part.seqs))
             if any(event.asserts for event in events):
-                request = prompt.request(self._recipe, self._relations, context, events, digests)
+                request = prompt.request(self._recipe, self._relations, context, events, digests, self._vocabulary)
                 old = tuple(seq for seq in part.seqs if seq < self._first)
                 yield Asked(request, prompt.aliases(context, events), old)
 

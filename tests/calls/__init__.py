@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from refold.calls.gateway import Answer, Failed, Gateway, Manifest, Mode
@@ -66,9 +66,9 @@ def manifest(store: Store, events: Sequence[Event], *words: Template | Config) -
     return Manifest(Declared(declared, named, {}), {event.event_id: Input.of(event) for event in events})
 
 
-def about(store: Store, url: str, *events: Event, **changed: Any) -> Request:
-    """Return a request about events, as declared."""
-    found = digests(store)
+def about(store: Store, url: str, *events: Event, found: Mapping[EventId, bytes] | None = None, **changed: Any) -> Request:
+    """Return a request about events, as declared; `found` are the digests where somebody has read them already."""
+    found = digests(store) if found is None else found
     refs = tuple(EventRef(event.event_id, found[event.event_id], event.text.encode()) for event in events)
     plain: dict[str, Any] = {
         "adapter": "openai",
@@ -83,17 +83,15 @@ def about(store: Store, url: str, *events: Event, **changed: Any) -> Request:
     return Request(**plain | changed)
 
 
-def recorded(store: Store, url: str, *events: Event, random: Random = os.urandom) -> bytes:
-    """Record a call that was never made; return its id."""
-    request, moment = about(store, url, *events), 1_733_011_200_000_000
-    inputs, rendered = tuple(map(Input.of, events)), render(request)
-    tag = replay_tag(material(store.keyring, inputs), canonical_form(request), rendered.body, 0)
-    attempt = Recording(
-        replay_tag=tag,
-        draw=0,
+def made_up(store: Store, request: Request, inputs: tuple[Input, ...], *, answer_bytes: bytes, moment: int = 0) -> Unrecorded:
+    """Return the recording of an attempt that was never made."""
+    rendered, form, tokens = render(request), canonical_form(request), Tokens(1_200, 80)
+    recording = Recording(
+        replay_tag=replay_tag(material(store.keyring, inputs), form, rendered.body, request.draw),
+        draw=request.draw,
         attempt=1,
         form=Form.WIRE,
-        host=url.split("/")[2],
+        host=request.api_base.split("/")[2],
         model=request.model,
         answered_by="scripted-1",
         status=200,
@@ -101,16 +99,23 @@ def recorded(store: Store, url: str, *events: Event, random: Random = os.urandom
         finish_reason="stop",
         started_at=moment,
         ended_at=moment + 1_200_000,
-        tokens=Tokens(1_200, 80),
-        cost=cost_of(Tokens(1_200, 80), (PRICE.input, PRICE.output)),
+        tokens=tokens,
+        cost=cost_of(tokens, (PRICE.input, PRICE.output)),
         currency=PRICE.currency,
-        canonical_form=canonical_form(request),
+        canonical_form=form,
         spans=rendered.spans,
         request=rendered.body,
         wire=b"",
-        answer=answer("[]").body,
+        answer=answer_bytes,
     )
-    (call_id,) = Recordings(store, now=lambda: moment, random=random).record([Unrecorded(inputs, attempt)], run=random(16))
+    return Unrecorded(inputs, recording)
+
+
+def recorded(store: Store, url: str, *events: Event, random: Random = os.urandom) -> bytes:
+    """Record a call that was never made; return its id."""
+    moment = 1_733_011_200_000_000
+    one = made_up(store, about(store, url, *events), tuple(map(Input.of, events)), answer_bytes=answer("[]").body, moment=moment)
+    (call_id,) = Recordings(store, now=lambda: moment, random=random).record([one], run=random(16))
     return call_id
 
 

@@ -34,8 +34,19 @@ def told(event: Event, characters: int) -> bytes:
     return _shown(json_text(form)).encode()
 
 
-def request(recipe: ModelRecipe, relations: Relations, context: Sequence[Event], events: Sequence[Event], digests: Digests) -> Request:
-    """Return the request about some events of a block, in order; those that assert nothing are told as context."""
+def request(
+    recipe: ModelRecipe,
+    relations: Relations,
+    context: Sequence[Event],
+    events: Sequence[Event],
+    digests: Digests,
+    listed: str | None = None,
+) -> Request:
+    """Return the request about some events of a block, in order; those that assert nothing are told as context.
+
+    `listed` is the vocabulary, where it has been written already: that takes longer than all the rest of a request.
+    """
+    listed = vocabulary(relations) if listed is None else listed
     named = aliases(context, events)
     lines: list[Segment] = [HEAD]
     for alias, event in named.items():
@@ -46,7 +57,7 @@ def request(recipe: ModelRecipe, relations: Relations, context: Sequence[Event],
         api_base=recipe.api_base,
         model=recipe.model,
         messages=(
-            Message(Voice.SYSTEM, (recipe.prompt, LISTED, Config("relations", vocabulary(relations)))),
+            Message(Voice.SYSTEM, (recipe.prompt, LISTED, Config("relations", listed))),
             Message(Voice.USER, tuple(lines)),
         ),
         schema=schema(relations, tuple(named)),
