@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 from uuid import UUID
@@ -26,8 +26,11 @@ from prefect.states import Failed
 
 from flows.runner import runner
 from refold import folding, recipes, settings
+from refold.asking import Model
+from refold.calls.gateway import Mode
 from refold.copies.mirror import mirror
 from refold.errors import RefoldError, Usage, fault
+from refold.extractors import Choice, modelled
 from refold.folding import BatchDone, Fold, FoldReport
 from refold.heads.configured import sign
 from refold.outside import clock
@@ -37,6 +40,7 @@ from refold.store import Store, open_store, places
 
 T = TypeVar("T")
 Counts = dict[str, int]
+INPUTS_MAX = 10_000  # listed: a row is 150 bytes of the server's database
 UNSTORED: dict[str, Any] = {"persist_result": False, "retries": 0, "log_prints": False}
 
 
@@ -51,25 +55,32 @@ def nightly(origin: str, full: bool = False) -> Counts:
     return coded(lambda: night(origin, full=full))
 
 
-def night(origin: str, *, full: bool) -> Counts:
-    """Carry out the steps of one night: here, for each builds on the one before, but the mirrors, which the runner brings."""
+def night(origin: str, *, full: bool, fresh: bool = False) -> Counts:
+    """Carry out the steps of one night: here, for each builds on the one before, but the mirrors, which the runner brings. `fresh` asks a model anew."""
     chosen = settings.load()
     runner(chosen.nightly.runner)  # before anything is done, where it is not installed
     with open_store(places()) as store:
         if store.origin != origin:
             raise Usage("the store that the environment names has another origin")
-        work = step(plan, store, full)
-        bar = cast("UUID", create_progress_artifact(0.0, key="fold-progress", description="entries folded"))
-        for first, end in work.plan.batches:
-            step(fold_batch, work, first, end)
-            update_progress_artifact(bar, 100.0 * (end - work.plan.first) / work.plan.entries)
-        update_progress_artifact(bar, 100.0)
-        report = step(publish, work) or step(catch_up, store, full)
+        with modelled(store, choice(fresh=fresh), require=None, now=clock) as (model, _):
+            work = step(plan, store, full, model)
+            bar = cast("UUID", create_progress_artifact(0.0, key="fold-progress", description="entries folded"))
+            for first, end in work.plan.batches:
+                step(fold_batch, work, first, end)
+                update_progress_artifact(bar, 100.0 * (end - work.plan.first) / max(work.plan.entries, 1))
+            update_progress_artifact(bar, 100.0)
+            report = step(publish, work) or step(catch_up, store, full, model)
         counts = totals(report, compacted=step(compact, store))
         receipt(work, counts)
         step(sign_head, store)
         mirrors(chosen)
         return counts
+
+
+def choice(*, fresh: bool) -> Choice:
+    """Return what the settings say reads the events."""
+    by = Choice.of()
+    return replace(by, mode=Mode.REFRESH) if fresh else by
 
 
 def mirrors(chosen: settings.Settings) -> None:
@@ -94,11 +105,11 @@ def step(do: Task[..., T], *arguments: object) -> T:
 
 
 @task(name="plan", cache_policy=NO_CACHE, **UNSTORED)
-def plan(store: Store, full: bool) -> Fold:
+def plan(store: Store, full: bool, model: Model | None = None) -> Fold:
     """Decide what has to be folded."""
 
     def planned() -> Fold:
-        work = Fold(store, State.open(store), relations=recipes.relations(), recipe=recipes.search(), full=full)
+        work = Fold(store, State.open(store), relations=recipes.relations(), recipe=recipes.search(), full=full, model=model)
         get_run_logger().info("%d entries in %d batches: %s", work.plan.entries, len(work.plan.batches), work.plan.reason.value)
         return work
 
@@ -125,11 +136,11 @@ def publish(work: Fold) -> FoldReport | None:
 
 
 @task(name="catch-up", cache_policy=NO_CACHE, **UNSTORED)
-def catch_up(store: Store, full: bool) -> FoldReport:
+def catch_up(store: Store, full: bool, model: Model | None) -> FoldReport:
     """Fold what is left after another fold published first."""
     get_run_logger().info("another fold published first: folding what it left")
     relations, recipe = recipes.relations(), recipes.search()
-    return coded(lambda: folding.fold(store, State.open(store), relations=relations, recipe=recipe, full=full, now=clock))
+    return coded(lambda: folding.fold(store, State.open(store), relations=relations, recipe=recipe, full=full, now=clock, model=model))
 
 
 @task(name="compact", cache_policy=NO_CACHE, **UNSTORED)
@@ -174,11 +185,20 @@ def coded(work: Callable[[], T]) -> T:
 def totals(report: FoldReport, *, compacted: int) -> Counts:
     """Return the counts of a night."""
     whole = replace(report, compacted_parts=report.compacted_parts + compacted)
-    return {"generation": whole.generation, "size": whole.size, **whole.counts}
+    counts = {"generation": whole.generation, "size": whole.size, **whole.counts}
+    spent = report.spent
+    if spent is None:
+        return counts
+    asked = ("calls", "reused", "prompt_tokens", "completion_tokens", "cost")  # the cost in 10⁻⁹ of the price table's currency
+    return {**counts, "pending": report.pending, **{name: getattr(spent, name) for name in asked}}
 
 
 def receipt(work: Fold, counts: Counts) -> None:
-    """Record what each batch gave, and the sum."""
+    """Record what each batch gave, the sum, and what a model was sent: by ids and keyed digests, never by a word of it."""
+    inputs = [asdict(one) for done in work.done for one in done.inputs]
+    if inputs:
+        told = f"{len(inputs)} requests to a model" + (f", the first {INPUTS_MAX} of them" if len(inputs) > INPUTS_MAX else "")
+        create_table_artifact(inputs[:INPUTS_MAX], key="recorded-inputs", description=told)
     fields = ("first", "end", "events", "context_events", "assertions", "edges", "rejected", "dark")
     create_table_artifact([{name: getattr(done, name) for name in fields} for done in work.done], key="fold-receipt", description="batches")
     lines = [f"| {name.replace('_', ' ')} | {count:,} |" for name, count in counts.items()]
@@ -188,7 +208,11 @@ def receipt(work: Fold, counts: Counts) -> None:
 
 def main() -> int:
     """Run the flow once and print how it ended, as one JSON object."""
-    ended = cast("Callable[..., RunState[Counts]]", nightly)(places().origin, return_state=True)
+    return say(cast("Callable[..., RunState[Counts]]", nightly)(places().origin, return_state=True))
+
+
+def say(ended: RunState[Counts]) -> int:
+    """Print how a flow ended and return the exit code."""
     done = ended.is_completed()
     print(json.dumps({"state": ended.name, "message": ended.message, "counts": ended.result() if done else None}))
     return 0 if done else 1

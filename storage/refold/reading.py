@@ -58,6 +58,7 @@ class Assertion:
     call_id: bytes | None = None  # of the model's answer that it was read from
     named_seq: int | None = None  # the event that names the entity, where it is another
     named_span: Span | None = None  # and where
+    named_id: EventId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +141,7 @@ class Claim:
     call_id: bytes | None = None  # of the model's answer that it was read from
     named_seq: int | None = None  # the event that names the entity, where it is another
     named_span: Span | None = None
+    named_id: EventId | None = None
 
 
 class Standing(StrEnum):

@@ -109,6 +109,18 @@ def test_what_a_model_made_up_is_counted_in_the_status(shell, server):
     assert shell.json("status").data["rejections"] == {"bad-shape": 1}
 
 
+def test_why_leads_to_the_call_and_to_the_event_that_names_the_entity(shell, server):
+    shell("fold", *of(server))
+    (ruth,) = [fact for fact in shell.json("facts", "Ruth", "--user", "ada").data["facts"] if fact["value"] == "Oslo"]
+    assert len({place["event_id"] for place in ruth["support"]}) == 2
+    why = shell.json("why", ruth["fact_id"], "--user", "ada").data
+    assert [saying["text"] for saying in why["named"]] == ["My sister Ruth called."]
+    assert why["fact"]["call_id"] == ruth["call_id"]
+    said = shell("why", ruth["fact_id"], "--user", "ada").out
+    assert f"refold calls show {ruth['call_id']}" in said
+    assert "My sister [Ruth] called." in said
+
+
 @pytest.mark.slow
 def test_a_receipt_says_that_the_recordings_give_the_same_state_in_another_process(shell, server, tmp_path):
     done = shell.json("fold", *of(server), "--receipt", str(tmp_path / "replay.json"))

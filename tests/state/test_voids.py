@@ -8,14 +8,14 @@ from dataclasses import replace
 
 import pytest
 
-from refold.model import Event, Mention
-from refold.reading import Folded
+from refold.model import Event, EventId, Mention
+from refold.reading import Folded, Rejection, RejectionCode
 from refold.state.builder import Builder
 from refold.state.digest import state_hash
 from refold.state.generation import State
 from tests.state.made import NOW, add, builder, fold, joined, mentions_each_word, nothing, rows, say
 
-WORDS = ("tea", "Ruth is well", "not now", "really?", "Munich")
+WORDS = ("tea{}", "Ruth{} is well", "no{} now", "is it{}?", "Munich{}")
 
 
 def first_word(event: Event) -> Folded:
@@ -24,11 +24,15 @@ def first_word(event: Event) -> Folded:
     return Folded(tuple(replace(one, extractor="words/2") for one in read.assertions[:1]))
 
 
-READERS = (nothing, mentions_each_word, first_word)
+def refuses(event: Event) -> Folded:
+    return Folded(rejections=(Rejection(event.seq, "likes", RejectionCode.BAD_SHAPE),))
+
+
+READERS = (nothing, mentions_each_word, first_word, refuses)
 
 
 def chat(store, count: int, start: int) -> None:
-    add(store, [say("ada", WORDS[at % len(WORDS)], at=str(at)) for at in range(start, start + count)])
+    add(store, [say("ada", WORDS[at % len(WORDS)].format(at), at=str(at)) for at in range(start, start + count)])
 
 
 def read_again(store, build: Builder, reader, seqs: list[int]) -> None:
@@ -93,11 +97,23 @@ def test_a_claim_tells_the_call_it_was_read_from_and_the_event_that_names_its_en
 
     def by(event: Event) -> Folded:
         (one,) = mentions_each_word(event).assertions
-        return Folded((replace(one, entity=Mention(one.entity.owner, "ruth"), call_id=b"c" * 16, named_seq=7, named_span=(0, 4)), one))
+        return Folded(
+            (
+                replace(
+                    one,
+                    entity=Mention(one.entity.owner, "ruth"),
+                    call_id=b"c" * 16,
+                    named_seq=7,
+                    named_span=(0, 4),
+                    named_id=EventId(b"e" * 16),
+                ),
+                one,
+            )
+        )
 
     said, plain = sorted(fold(store, by=by).state.all_claims(), key=lambda claim: claim.call_id is None)
-    assert (said.call_id, said.named_seq, said.named_span) == (b"c" * 16, 7, (0, 4))
-    assert (plain.call_id, plain.named_seq, plain.named_span) == (None, None, None)
+    assert (said.call_id, said.named_seq, said.named_span, said.named_id) == (b"c" * 16, 7, (0, 4), b"e" * 16)
+    assert (plain.call_id, plain.named_seq, plain.named_span, plain.named_id) == (None, None, None, None)
 
 
 def test_what_is_pending_is_known_until_another_fold_says_otherwise(store):

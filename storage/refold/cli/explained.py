@@ -33,6 +33,8 @@ def _lines(explanation: Explanation, indent: str) -> Iterator[str]:
     yield indent + visible(f"{fact.entity}  {relation(fact)}  {value(fact)}{when}  ({fact.standing.value})")
     for saying in explanation.sayings:
         yield from _saying(saying, explanation.asserted_as, indent)
+    for saying in explanation.named:
+        yield from _saying(saying, "the entity itself", indent)
     yield from table(_reasons(explanation), indent=indent + "  ")
     for premise in explanation.premises:
         yield indent + "  because"
@@ -73,6 +75,8 @@ def _reasons(explanation: Explanation) -> Iterator[tuple[str, ...]]:
     policy = explanation.policy
     yield ("id", explanation.fact.fact_id.hex())
     yield ("made by", explanation.rule or explanation.fact.extractor)
+    if explanation.fact.call_id:
+        yield ("call", f"refold calls show {explanation.fact.call_id.hex()}")
     if policy:
         yield ("policy", f"{policy.cardinality} at once, {MEANING[str(policy.conflict)]}")
     for beaten in explanation.beat:

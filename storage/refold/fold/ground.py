@@ -220,6 +220,7 @@ def _assertion(
         call_id=call_id,
         named_seq=None if other is None else candidate.entity_seq,
         named_span=None if other is None else candidate.entity_span,
+        named_id=None if other is None else other.event.event_id,
     )
 
 

@@ -145,6 +145,7 @@ class Rows:
             made.call_id,
             made.named_seq,
             *(made.named_span or (None, None)),
+            made.named_id,
         )
 
     def _edge(self, edge: AliasEdge, event: Event) -> None:

@@ -50,8 +50,9 @@ def encrypted(state_key: bytes, name: str, table: Table, rows: Iterable[pa.Table
     ) as writer:
         count = 0
         for batch in rows:
-            count += batch.num_rows
-            writer.write_table(batch, row_group_size=table.group_rows)
+            if batch.num_rows:  # a row group without rows would have no least key
+                count += batch.num_rows
+                writer.write_table(batch, row_group_size=table.group_rows)
     return sink.getvalue().to_pybytes(), count
 
 

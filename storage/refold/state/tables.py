@@ -112,9 +112,10 @@ ASSERTIONS = _table(
         "named_seq": _U64,  # the event that names the entity, where it is another, and the place there
         "named_start": _U32,
         "named_end": _U32,
+        "named_id": _ID,
     },
     "mention relation seq span_start fact_id",
-    optional=("valid_from", "valid_to", "valid_precision", "call_id", "named_seq", "named_start", "named_end"),
+    optional=("valid_from", "valid_to", "valid_precision", "call_id", "named_seq", "named_start", "named_end", "named_id"),
     is_read=True,
     group_rows=2_048,
 )

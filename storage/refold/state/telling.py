@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from refold.fold.merge import Stance, held_until
-from refold.model import Span, Validity
+from refold.model import EventId, Span, Validity
 from refold.reading import Claim, Fact, Standing
 
 QUOTE_MAX = 200  # characters
@@ -39,13 +39,21 @@ def fact_of(stance: Stance) -> Fact:
         valid_source=valid_source,
         seq=shown.seq,
         extractor=shown.extractor,
-        support=tuple(dict.fromkeys((claim.event_id, span) for claim in said for span in claim.spans)),
+        support=tuple(dict.fromkeys(place for claim in said for place in _support(claim))),
         subjects=tuple(sorted({subject for claim in said for subject in claim.subjects})),
         standing=stance.standing,
         contested=stance.contested,
         beaten_by=stance.beaten_by.fact_id if stance.beaten_by else None,
         source=source_of(shown),
+        call_id=shown.call_id,
     )
+
+
+def _support(claim: Claim) -> Iterator[tuple[EventId, Span]]:
+    """Yield the places that a claim rests on: in its own event, and in the one that names its entity."""
+    yield from ((claim.event_id, span) for span in claim.spans)
+    if claim.named_id is not None and claim.named_span is not None:
+        yield claim.named_id, claim.named_span
 
 
 def source_of(claim: Claim) -> str:

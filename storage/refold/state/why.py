@@ -56,6 +56,7 @@ class Explanation:
 
     fact: Fact
     sayings: tuple[Saying, ...]  # what it rests on, newest first
+    named: tuple[Saying, ...]  # the events that name its entity, where those that state it do not
     asserted_as: str  # who speaks: the entity itself, a document, or somebody else
     policy: Terms | None  # of its relation
     beat: tuple[Fact, ...]  # what it superseded, denied, ended or outranked
@@ -107,6 +108,7 @@ class _Why:
         return Explanation(
             fact=fact_of(stance),
             sayings=tuple(self._saying(said.seq, said.spans) for said in sorted(stance.sayings, key=lambda said: said != shown)),
+            named=tuple(self._saying(seq, (span,)) for seq, span in _named(stance)),
             asserted_as=RANKS[shown.rank],
             policy=_terms(sight.policy_of(shown.relation)),
             beat=tuple(map(fact_of, beat)),
@@ -124,6 +126,7 @@ class _Why:
         return Explanation(
             fact=fact,
             sayings=(),
+            named=(),
             asserted_as="a rule",
             policy=None,
             beat=(),
@@ -196,6 +199,11 @@ class _Why:
                     yield self._saying(newest.seq, newest.spans)
 
 
+def _named(stance: Stance) -> list[tuple[int, Span]]:
+    found = ((claim.named_seq, claim.named_span) for claim in stance.sayings)
+    return list(dict.fromkeys((seq, span) for seq, span in found if seq is not None and span is not None))
+
+
 def _with(stances: Iterable[Stance], claim: Claim) -> Stance:
     """Return the stance that a claim is a saying of."""
     return next(stance for stance in stances if claim in stance.sayings)
@@ -232,6 +240,7 @@ def as_data(explanation: Explanation, fact_data: Callable[[Fact], dict[str, Any]
     return {
         "fact": fact_data(explanation.fact),
         "sayings": [_saying_data(saying) for saying in explanation.sayings],
+        "named": [_saying_data(saying) for saying in explanation.named],
         "asserted_as": explanation.asserted_as,
         "policy": policy and {"cardinality": policy.cardinality, "conflict": policy.conflict, "kind": policy.kind},
         "beat": [fact_data(fact) for fact in explanation.beat],
