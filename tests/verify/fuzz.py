@@ -11,7 +11,7 @@ from pathlib import Path
 from refold import settings, times
 from refold.errors import RefoldError
 from refold.memory import Memory
-from refold.recover.audit import Area, LogOptions, audit, known
+from refold.recover.audit import Area, audit, options
 from refold.store import Places
 from refold.store import places as find_places
 from tests.journal import unsynced
@@ -60,8 +60,7 @@ def by_audit(*areas: Area) -> Callable[[Places], set[Path]]:
     """Return what gives the files that an audit of some areas blames."""
 
     def look(places: Places) -> set[Path]:
-        log = LogOptions(known=lambda: known(places, settings.load({})))
-        done = audit(places, areas, deep=True, log=log)
+        done = audit(places, areas, deep=True, log=options(places, settings.load({})))
         return {each.path for each in done.findings if each.path is not None}
 
     return look

@@ -51,16 +51,13 @@ def _run(given: Namespace) -> Outcome:
 
 
 def _options(places: Places, given: Namespace, show: Show) -> LogOptions:
-    """Return what the log is held against: the settings' policy, what was signed and what was witnessed."""
+    """Return how the log is verified: as the settings say, on all cores, with progress."""
     from refold import settings
-    from refold.recover.audit import LogOptions, known
-    from refold.recover.verdict import Policy
+    from refold.recover.audit import options
 
-    loaded = settings.load()
-    return LogOptions(
-        known=lambda: known(places, loaded),
+    return replace(
+        options(places, settings.load()),
         from_checkpoint=given.from_checkpoint,
-        policy=Policy(**asdict(loaded.verify)),
         workers=os.cpu_count() or 1,
         progress=lambda done, total: show(f"verifying the log: {done:,} of {total:,} entries"),
     )

@@ -10,6 +10,7 @@ from refold.memory.opened import Opened
 if TYPE_CHECKING:
     from refold.heads.checkpoint import Checkpointed
     from refold.recover.audit import Audit
+    from refold.recover.verdict import Verdict
 
 
 class Trust(Opened):
@@ -25,7 +26,19 @@ class Trust(Opened):
 
     def audit(self, *, deep: bool = False) -> Audit:
         """Look for what is interrupted, damaged or lost; write nothing. A memory that cannot be opened is audited by `refold audit`."""
-        from refold.recover.audit import audit
+        from refold import settings
+        from refold.recover.audit import audit, options
 
         self._operator_only()
-        return audit(self.places, deep=deep)
+        return audit(self.places, deep=deep, log=options(self.places, settings.load()))
+
+    def verify(self, *, deep: bool = False) -> Verdict:
+        """Hold the log against what was signed and witnessed of it, `deep` entry by entry; write nothing.
+
+        Raises VerificationIncomplete where something cannot be read.
+        """
+        from refold import settings
+        from refold.recover.audit import options, verified
+
+        self._operator_only()
+        return verified(self.places, options(self.places, settings.load()), deep=deep)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 
@@ -59,13 +59,13 @@ def audit(places: Places, areas: Collection[Area] = (), *, deep: bool = False, l
 
     Raises Usage where no checkpoint is the one to begin from.
     """
-    options = log or LogOptions()
+    how = log or LogOptions()
     wanted = tuple(area for area in Area if area in areas or not areas)
     verdicts: list[Verdict] = []
     looks: dict[Area, Callable[[], Iterator[Finding]]] = {
         Area.TRANSACTIONS: lambda: transactions.look(places),
         Area.KEYS: lambda: keys.look(places),
-        Area.LOG: lambda: _log(places, deep, options, verdicts),
+        Area.LOG: lambda: _log(places, deep, how, verdicts),
         Area.STATE: lambda: state.look(places, deep=deep),
     }
     found = tuple(finding for area in wanted for finding in _readable(looks[area]))
@@ -74,29 +74,35 @@ def audit(places: Places, areas: Collection[Area] = (), *, deep: bool = False, l
 
 def _log(places: Places, deep: bool, options: LogOptions, verdicts: list[Verdict]) -> Iterator[Finding]:
     """Verify the log, if there is a key; yield what is wrong with it, and leave the verdict."""
-
-    def check() -> Verdict:
-        seen, checkpoints = options.known()
-        return verify(
-            places,
-            deep=deep,
-            from_checkpoint=None if options.from_checkpoint is None else chosen(checkpoints, options.from_checkpoint),
-            policy=options.policy,
-            seen=seen,
-            checkpoints=checkpoints,
-            workers=options.workers,
-            progress=options.progress,
-        )
-
-    verdict, found = logs.look(places, check)
+    verdict, found = logs.look(places, lambda: verified(places, options, deep=deep))
     verdicts += [] if verdict is None else [verdict]
     yield from found
+
+
+def verified(places: Places, options: LogOptions, *, deep: bool) -> Verdict:
+    """Return the verdict on the log, held against what is known of it. Raises VerificationIncomplete, Usage."""
+    seen, checkpoints = options.known()
+    return verify(
+        places,
+        deep=deep,
+        from_checkpoint=None if options.from_checkpoint is None else chosen(checkpoints, options.from_checkpoint),
+        policy=options.policy,
+        seen=seen,
+        checkpoints=checkpoints,
+        workers=options.workers,
+        progress=options.progress,
+    )
+
+
+def options(places: Places, settings: Settings) -> LogOptions:
+    """Return what a log is held against by default: what was witnessed and signed of it, and the settings' policy."""
+    return LogOptions(known=lambda: known(places, settings), policy=Policy(**asdict(settings.verify)))
 
 
 def chosen(checkpoints: Sequence[Checkpoint], given: str) -> Checkpoint:
     """Return the checkpoint of a size, or in a file. Raises Usage."""
     for each in checkpoints:
-        if given in (str(each.size), each.path) or given.endswith(f"/{each.path.rpartition('/')[2]}"):
+        if given == str(each.size) or given.rpartition("/")[2] == each.path.rpartition("/")[2]:
             return each
     raise Usage("no validly signed checkpoint has that size, or lies in that file", hint="refold checkpoint")
 

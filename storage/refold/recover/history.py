@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from refold.errors import Corrupt
+from refold.log import commit as commits
 from refold.log import head as heads
 from refold.log.commit import Commit, Live, Replacement
 from refold.log.parts import Part
@@ -65,8 +66,8 @@ class _Told:
         return self.last.next_seq if self.last else 0
 
 
-def history(slots: Sequence[Slot], genesis: bytes) -> History:
-    """Return what commits say together; `genesis` is what the first entry follows."""
+def history(slots: Sequence[Slot], genesis: bytes, *, keys: int = 1) -> History:
+    """Return what commits say together; `genesis` is what the first entry follows, `keys` how many keys have signed this log so far."""
     told = _Told({0: genesis})
     run: list[Slot] = []
     for slot in _later_decide(slots):
@@ -76,6 +77,9 @@ def history(slots: Sequence[Slot], genesis: bytes) -> History:
         _take_up(told, run, slot, slot.commit, genesis)
         run = []
     told.damage += [_damage(slot, told.size, told.size) for slot in run]
+    if told.last is not None and not is_signed_by_the_newest_key(told.last, keys):
+        path = f"{COMMITS}/{commits.file_name(told.last.version)}"
+        told.damage.append(Damage(told.size, told.size, DamageKind.SIGNATURE, path, told.last.version))
     return History(
         size=told.size,
         epoch=told.last.epoch if told.last else 0,
@@ -100,6 +104,11 @@ def _later_decide(slots: Sequence[Slot]) -> list[Slot]:
         after = here if here.fault is None else None
         marked.append(here)
     return marked[::-1]
+
+
+def is_signed_by_the_newest_key(newest: Commit, keys: int) -> bool:
+    """Whether the newest commit is signed by the newest key, or brings it in: else the end of the log, which did, was cut off."""
+    return newest.format != commits.FORMAT or heads.key_after(newest) >= keys
 
 
 def is_followed(slot: Slot, after: Slot | None) -> bool:

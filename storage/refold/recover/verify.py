@@ -25,7 +25,8 @@ from refold.recover.verdict import Checkpoint, Policy, SeenHead, Verdict
 from refold.store import Places, vault_of
 
 PARTS_AT_ONCE = 8  # what a process is handed at a time
-ALONE_BYTES_MAX = 32 << 20  # of parts; below, starting a process takes longer than it saves
+ALONE_BYTES_MAX = 128 << 20  # of parts whose entries are hashed; below, starting processes takes longer than it saves
+ONLY_FILES = 16  # times as many bytes are compared as a file in that time
 LENIENT = Policy()
 
 Progress = Callable[[int, int], None]  # entries looked at, of how many
@@ -50,13 +51,13 @@ def verify(
     """
     place = place_of(places)
     slots = survey(place)
-    told = history(slots, entry.genesis(place.origin))
+    told = history(slots, entry.genesis(place.origin), keys=len(place.public_keys))
     start = from_checkpoint.size if from_checkpoint else 0
     sizes = sorted({each.size for each in (*seen, *checkpoints)})
-    parts = _check(place.folder, list(jobs(told, start, sizes, deep=deep)), workers, progress)
+    parts = checked(place.folder, list(jobs(told, start, sizes, deep=deep)), workers, progress)
     if not deep and (told.damage or any(part.faults for part in parts)):
         deep = True
-        parts = _check(place.folder, list(jobs(told, start, sizes, deep=True)), workers, progress)
+        parts = checked(place.folder, list(jobs(told, start, sizes, deep=True)), workers, progress)
     return judge(
         Evidence(
             history=told,
@@ -114,18 +115,19 @@ def _is_told(told: History, first: int, end: int) -> bool:
     return first >= end
 
 
-def _check(folder: Path, todo: list[Job], workers: int, progress: Progress) -> list[PartSeen]:
+def checked(folder: Path, todo: list[Job], workers: int, progress: Progress) -> list[PartSeen]:
     """Check all parts, in as many processes as that is worth."""
     total = sum(job.part.count for job in todo)
     handed = [todo[at : at + PARTS_AT_ONCE] for at in range(0, len(todo), PARTS_AT_ONCE)]
+    work = sum(job.part.size // (1 if job.deep or job.rooted else ONLY_FILES) for job in todo)
     found: list[PartSeen] = []
-    for some in _checked(folder, handed, workers if sum(job.part.size for job in todo) > ALONE_BYTES_MAX else 1):
+    for some in _handed(folder, handed, min(workers, len(handed)) if work > ALONE_BYTES_MAX else 1):
         found += some
         progress(sum(part.part.count for part in found), total)
     return found
 
 
-def _checked(folder: Path, handed: list[list[Job]], workers: int) -> Iterator[list[PartSeen]]:
+def _handed(folder: Path, handed: list[list[Job]], workers: int) -> Iterator[list[PartSeen]]:
     if workers < 2:
         yield from map(tiers.check_all, repeat(folder), handed)
         return

@@ -1,0 +1,103 @@
+"""What proving the log costs, against the bare hashes that no proof can do without."""
+
+from __future__ import annotations
+
+import hashlib
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from refold.log import entry
+from refold.recover import verify as verification
+from refold.recover.history import history
+from refold.recover.survey import survey
+from refold.recover.verdict import SeenHead, Verdict
+from refold.recover.verify import jobs, verify
+from refold.store import Places, places
+from tests.benchmarks import Row, ratio, timed
+from tests.benchmarks.corpus import big_store
+
+EVENTS = {"small": 50_000, "full": 1_000_000}
+MEMORY_MIB_MAX = 500
+
+
+def rows(size: str) -> Iterator[Row]:
+    events = EVENTS[size]
+    rounds = 3 if size == "full" else 9
+    with TemporaryDirectory() as name:
+        with big_store(Path(name), events) as store:
+            paths = [store.log.place.folder / part.path for part in store.log.head.parts]
+            payloads = [payload for rows in store.log.rows() for payload in rows.payloads() if payload is not None]
+        there = where(Path(name))
+        cpu = time.process_time
+        files = ratio("tier 1 against SHA-256 of the files", lambda: verify(there), lambda: hashed(paths), 2.2, rounds=rounds, clock=cpu)
+        yield files
+        head = whole(verify(there, deep=True))
+        yield ratio(
+            "tier 1 with a head to compare", lambda: verify(there, seen=[head]), lambda: hashed(paths), None, rounds=rounds, clock=cpu
+        )
+        yield ratio(
+            "tier 2 against SHA-256 of the payloads",
+            lambda: verify(there, deep=True),
+            lambda: [hashlib.sha256(payload).digest() for payload in payloads],
+            9,
+            rounds=rounds,
+            clock=cpu,
+        )
+        payloads.clear()
+        yield together(there, events)
+        yield memory(there, events)
+
+
+def together(there: Places, events: int) -> Row:
+    """Recompute a million entries, or the same ones over and over, with one process and with two; starting them counts."""
+    place = verification.place_of(there)
+    told = history(survey(place), entry.genesis(place.origin))
+    todo = list(jobs(told, 0, [], deep=True)) * max(EVENTS["full"] // events, 1)
+
+    def spent(workers: int) -> tuple[float, float]:
+        """Return how long it took, and how long it takes at least where each process has a core of its own."""
+        before = cpu()
+        wall = timed(lambda: verification.checked(place.folder, todo, workers, lambda done, total: None), time.perf_counter)
+        mine, theirs = (now - then for now, then in zip(cpu(), before, strict=True))
+        return wall, mine + theirs / workers
+
+    (one, one_alone), (two, two_alone) = (min(spent(workers) for _ in range(2)) for workers in (1, 2))
+    note = f"{two:.2f} s against {one:.2f} s; {one_alone / two_alone:.2f} x by the CPU time that each takes"
+    return Row("two processes against one, tier 2", one / two, 1.6, at_least=True, note=note)
+
+
+def cpu() -> tuple[float, float]:
+    """Return the CPU seconds of this process, and of those that it waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time(), children.ru_utime + children.ru_stime
+
+
+def memory(there: Places, events: int) -> Row:
+    """Verify in a process of its own, and ask the system how much memory it ever had."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks.verify", str(there.store.parent)], capture_output=True, text=True, check=True
+    )
+    return Row(f"memory of an audit of {events:,} events", int(done.stdout) / 1024, MEMORY_MIB_MAX, "MiB")
+
+
+def whole(verdict: Verdict) -> SeenHead:
+    assert verdict.root is not None
+    return SeenHead(verdict.size, verdict.root, is_external=False)
+
+
+def hashed(paths: list[Path]) -> list[bytes]:
+    return [hashlib.sha256(path.read_bytes()).digest() for path in paths]
+
+
+def where(folder: Path) -> Places:
+    return places(folder / "store", folder / "vault", folder / "root", env={})
+
+
+if __name__ == "__main__":
+    verify(where(Path(sys.argv[1])), deep=True)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
