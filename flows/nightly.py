@@ -56,7 +56,10 @@ def nightly(origin: str, full: bool = False) -> Counts:
 
 
 def night(origin: str, *, full: bool, fresh: bool = False) -> Counts:
-    """Carry out the steps of one night: here, for each builds on the one before, but the mirrors, which the runner brings. `fresh` asks a model anew."""
+    """Carry out the steps of one night: here, for each builds on the one before, but the mirrors, which the runner brings.
+
+    `fresh` asks a model anew.
+    """
     chosen = settings.load()
     runner(chosen.nightly.runner)  # before anything is done, where it is not installed
     with open_store(places()) as store:
