@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from refold import canonical, journal, times
 from refold.errors import SubjectErased, Usage
 from refold.keys.keyring import Keyring
-from refold.keys.subjects import alias_tag, content_tag, key_tag
+from refold.keys.subjects import alias_tag, content_tag, is_suppressed, key_tag
 from refold.log.append import Appended, Sealable
 from refold.log.events import SubjectEntry, encode_event, encode_subject
 from refold.log.head import Head
+from refold.log.persons import persons
 from refold.log.tail import Index, Known
 from refold.model import AliasKind, Draft, EntryKind, Event, EventId, Role, Source, SubjectId, normalise
 from refold.outside import Clock, Random
@@ -32,6 +33,7 @@ class Added:
     seq: int
     new: bool
     differs: bool = False  # it is there, but for another audience or without a person named now: it stays as it is
+    suppressed: bool = False  # it would bring back what was erased, and was left out of an import: it has no `seq` (-1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +93,18 @@ def check(draft: Draft, *, recorded_at: int) -> None:
 
 
 def subject_add(
-    store: Store, aliases: Sequence[tuple[AliasKind, str]], *, index: Index | None = None, now: Clock, random: Random
+    store: Store,
+    aliases: Sequence[tuple[AliasKind, str]],
+    *,
+    readmit: bool = False,
+    index: Index | None = None,
+    now: Clock,
+    random: Random,
 ) -> SubjectId:
     """Make aliases known as those of one person: of whoever has any of them already, else of somebody new.
 
-    Where several have them, an entry of the id that was minted first joins them: they are one person from here.
-    Raises Blocked while a transaction is unfinished.
+    Where several have them, an entry of the id that was minted first joins them: they are one person from here. An alias of somebody who
+    was erased is refused unless it is to `readmit` them, under a new id. Raises SubjectErased, Blocked while a transaction is unfinished.
     """
     journal.require_clear(store.places)
     for _, alias in aliases:
@@ -111,12 +119,14 @@ def subject_add(
         tags = {alias_tag(keyring, alias): (kind, alias) for kind, alias in aliases}
         found = known.subjects_of(list(tags))
         _check_usable(list(found.values()), known, keyring)
+        if not readmit and is_suppressed(keyring, None, [alias for tag, (_, alias) in tags.items() if tag not in found]):
+            raise _erased()
         subject = next(iter(found.values()), minted)
         apart: set[SubjectId] = set()
         if len(set(found.values())) > 1:
-            persons = _persons(store.log.subjects())
-            subject = next(one for one in persons if one in found.values())
-            apart = {one for one in found.values() if persons[one] != persons[subject]}
+            first_of = persons(store.log.subjects())
+            subject = next(one for one in first_of if one in found.values())
+            apart = {one for one in found.values() if first_of[one] != first_of[subject]}
         new = tuple(alias for tag, alias in tags.items() if tag not in found or found[tag] in apart)
         made[:] = [subject]
         return [_subject_entry(subject, new, recorded_at=now(), ingest=random(16), random=random)] if new else []
@@ -128,31 +138,11 @@ def subject_add(
 def subjects(store: Store) -> dict[SubjectId, list[SubjectEntry]]:
     """Return everybody, under the id that was minted first, with the readable entries of all their ids, oldest first."""
     entries = [*store.log.subjects()]
-    persons = _persons(entries)
+    first_of = persons(entries)
     found: dict[SubjectId, list[SubjectEntry]] = {}
     for entry in entries:
-        found.setdefault(persons[entry.subject], []).append(entry)
+        found.setdefault(first_of[entry.subject], []).append(entry)
     return found
-
-
-def _persons(entries: Iterable[SubjectEntry]) -> dict[SubjectId, SubjectId]:
-    """Return for each id, in the order of their minting, the first id of the same person: ids that share an alias are one."""
-    before: dict[SubjectId, SubjectId] = {}
-    minted: dict[SubjectId, int] = {}
-    bearers: dict[str, SubjectId] = {}
-
-    def first(subject: SubjectId) -> SubjectId:
-        while before[subject] != subject:
-            subject = before[subject]
-        return subject
-
-    for entry in entries:
-        before.setdefault(entry.subject, entry.subject)
-        minted.setdefault(entry.subject, entry.seq)
-        for _, alias in entry.aliases:
-            pair = first(entry.subject), first(bearers.setdefault(normalise(alias), entry.subject))
-            before[max(pair, key=minted.__getitem__)] = min(pair, key=minted.__getitem__)
-    return {subject: first(subject) for subject in before}
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +221,7 @@ class _Batch:
         self._events: dict[tuple[int, tuple[SubjectId, ...], SubjectId | None], Sealable] = {}
         self._there: dict[int, Added] = {}  # drafts that are in the log already
         self._same: dict[int, int] = {}  # drafts that repeat an earlier one of this batch
+        self._suppressed: set[int] = set()  # drafts that would bring back what was erased
         self._rows: dict[int, int] = {}  # where the others stand in the commit
         self._declared: tuple[Keyring, dict[str, Sealable]] = (store.keyring, {})  # and whom it declares, under which keys
 
@@ -238,7 +229,7 @@ class _Batch:
         """Return what has to be appended to this head."""
         known = self._store.log.tail.follow(head, keyring, self._index)
         self._recognise(known, keyring)
-        fresh = [at for at in range(len(self._lines)) if at not in self._there and at not in self._same]
+        fresh = self._allowed([at for at in range(len(self._lines)) if at not in self._there and at not in self._same], known, keyring)
         ids, minted = self._resolve(fresh, known, keyring)
         self._rows = {at: row for row, at in enumerate(fresh, len(minted))}
         self._declared = (keyring, minted)
@@ -256,9 +247,10 @@ class _Batch:
         if done:
             self._teach(done)
         made = {at: Added(self._event_ids[at], first + row, True) for at, row in self._rows.items()}
+        made |= {at: Added(self._event_ids[at], -1, False, suppressed=True) for at in self._suppressed}
         for at, earlier in self._same.items():
             one = self._there.get(earlier) or made[earlier]
-            made[at] = Added(one.event_id, one.seq, False, one.differs or _differs(self._lines[at], self._lines[earlier]))
+            made[at] = replace(one, new=False, differs=one.differs or _differs(self._lines[at], self._lines[earlier]))
         return [self._there.get(at) or made[at] for at in range(len(self._lines))]
 
     def _teach(self, done: Appended) -> None:
@@ -281,6 +273,19 @@ class _Batch:
             elif (earlier := first.setdefault(tag, at)) != at:
                 self._same[at] = earlier
                 _check_same(line.draft, self._lines[earlier].draft)
+
+    def _allowed(self, fresh: Sequence[int], known: Known, keyring: Keyring) -> Sequence[int]:
+        """Return the drafts that bring back nothing that was erased; an import leaves the others out. Raises SubjectErased."""
+        self._suppressed = set()
+        if keyring.is_suppressing:
+            people = self._people(fresh, known, keyring)  # whoever bears a name now is somebody else, or was readmitted
+            for at in fresh:
+                line = self._lines[at]
+                if is_suppressed(keyring, line.draft.source, line.aliases.keys() - people):
+                    self._suppressed.add(at)
+        if self._suppressed and not self._is_import:
+            raise _erased()
+        return [at for at in fresh if at not in self._suppressed]
 
     def _people(self, lines: Sequence[int], known: Known, keyring: Keyring) -> dict[str, SubjectId]:
         """Return the ids of those who are named in some drafts, as far as they have one."""

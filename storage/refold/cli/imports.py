@@ -66,10 +66,12 @@ def imported(report: ImportReport) -> Outcome:
         "undated": report.undated,
         "sources": list(report.sources),
         "conflicts": list(report.conflicts),
+        "suppressed": report.suppressed,
     }
     known = f", {report.already:,} were there already" if report.already else ""
     left_out = f", {report.malformed_count:,} left out" if report.malformed_count else ""
-    lines = [f"added {plural(report.added, 'event')} from {plural(report.files, 'file')}{known}{left_out}"]
+    erased = f", {report.suppressed:,} left out because what they hold was erased" if report.suppressed else ""
+    lines = [f"added {plural(report.added, 'event')} from {plural(report.files, 'file')}{known}{left_out}{erased}"]
     findings = [
         Finding(
             "RF-IMPORT-001",

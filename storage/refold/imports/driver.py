@@ -56,6 +56,7 @@ class ImportReport:
     sources: tuple[str, ...]  # `chat:7`, sorted
     undated: int = 0  # of those added: nobody said when, so that they count as said at the import
     conflicts: tuple[str, ...] = ()  # those where something was there for another audience, or without a person named now; sorted
+    suppressed: int = 0  # left out: they would have brought back what was erased
 
 
 def import_files(
@@ -214,7 +215,7 @@ class _Tally:
     """What an import has done so far."""
 
     def __init__(self) -> None:
-        self.files = self.added = self.already = self.empty = self.undated = self.malformed_count = 0
+        self.files = self.added = self.already = self.empty = self.undated = self.suppressed = self.malformed_count = 0
         self.malformed: list[Malformed] = []
         self.sources: set[str] = set()
         self.conflicts: set[str] = set()
@@ -222,13 +223,15 @@ class _Tally:
     @property
     def is_all_malformed(self) -> bool:
         """Whether there were records, and every single one had to be left out."""
-        return self.malformed_count > 0 and not self.added + self.already + self.empty
+        return self.malformed_count > 0 and not self.added + self.already + self.empty + self.suppressed
 
     def note(self, group: Sequence[_Record], added: Sequence[ingest.Added]) -> None:
         """Count a group and what became of its drafts."""
         new = sum(each.new for each in added)
         self.added += new
-        self.already += len(added) - new
+        suppressed = sum(each.suppressed for each in added)
+        self.suppressed += suppressed
+        self.already += len(added) - new - suppressed
         drafts = [record for record in group if isinstance(record, Draft) and record.text.strip()]
         self.undated += sum(one.new and draft.said_at is None for draft, one in zip(drafts, added, strict=True))
         self.conflicts.update(draft.source.document for draft, one in zip(drafts, added, strict=True) if one.differs and draft.source)
@@ -247,7 +250,7 @@ class _Tally:
         """Return the whole."""
         malformed, sources, conflicts = tuple(self.malformed), tuple(sorted(self.sources)), tuple(sorted(self.conflicts))
         counts = (self.files, self.added, self.already, self.empty)
-        return ImportReport(run, *counts, malformed, self.malformed_count, sources, self.undated, conflicts)
+        return ImportReport(run, *counts, malformed, self.malformed_count, sources, self.undated, conflicts, self.suppressed)
 
 
 def _nothing(tally: _Tally) -> Usage | NotAllowed:

@@ -6,6 +6,8 @@
       batches    epoch u32be ‖ depth u8 ‖ path[2] ‖ secret[32]        nodes of older epochs' batch seeds
       subjects   subject id[16] ‖ secret[32]                          explicit secrets
       shares     event id[16] ‖ share[32]                             survivors of punctured batches
+      suppressed tag[16]                                              what must not come back
+      erased     event id[16]                                         the ledger, which a restore applies
       SEALED     the signed list of the files' digests, linked last
 
 All but `key` and `SEALED` are `nonce[12] ‖ AES-256-GCM(records)` under `key`, the name, origin and epoch as AAD; records
@@ -16,7 +18,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from refold import canonical, files
@@ -38,8 +40,8 @@ def folder_name(epoch: int) -> str:
     return f"epoch-{epoch:06d}"
 
 
-def write(folder: Path, secrets: Secrets, *, origin: str, roots: Roots, random: Random) -> None:
-    """Write the files of an epoch, still unsealed. What an interrupted attempt left there goes first.
+def write(folder: Path, secrets: Secrets, *, origin: str, roots: Roots, random: Random) -> bytes:
+    """Write the files of an epoch, still unsealed, and return the key that seals them. What an interrupted attempt left goes first.
 
     Raises FileExistsError if the epoch is sealed.
     """
@@ -52,20 +54,34 @@ def write(folder: Path, secrets: Secrets, *, origin: str, roots: Roots, random: 
     roots.create(secrets.epoch)
     key = random(crypto.KEY_BYTES)
     files.create(epoch / "key", roots.wrap(secrets.epoch, key, bound_to=_bound("key", origin, secrets.epoch)))
+    for name, raw in encrypted(secrets, key, origin=origin, random=random).items():
+        files.create(epoch / name, raw)
+    return key
+
+
+def encrypted(secrets: Secrets, key: bytes, *, origin: str, random: Random) -> dict[str, bytes]:
+    """Return the files of an epoch but `key` and SEALED. One without records is none."""
+    made = {}
     for name, records in _tables(secrets).items():
         if records:
             nonce = random(crypto.NONCE_BYTES)
-            files.create(epoch / name, nonce + crypto.seal(key, nonce, records, _bound(name, origin, secrets.epoch)))
+            made[name] = nonce + crypto.seal(key, nonce, records, _bound(name, origin, secrets.epoch))
+    return made
 
 
 def seal(folder: Path, epoch: int, *, origin: str, signer: crypto.Signer) -> None:
     """Make an epoch the live one: sign the digests of its files and link SEALED."""
+    if not files.link_new(folder / folder_name(epoch) / "SEALED", sealing(folder, epoch, {}, origin=origin, signer=signer)):
+        raise FileExistsError(folder / folder_name(epoch) / "SEALED")
+
+
+def sealing(folder: Path, epoch: int, coming: Mapping[str, bytes], *, origin: str, signer: crypto.Signer) -> bytes:
+    """Return SEALED of an epoch: over the files that lie in its folder, and over those that are `coming`."""
     place = folder / folder_name(epoch)
-    listed = [[name, *_digest(files.read(place / name))] for name in sorted(files.names(place)) if not name.startswith(files.TEMPORARY)]
+    there = {name: files.read(place / name) for name in files.names(place) if not name.startswith(files.TEMPORARY)}
+    listed = [[name, *_digest(raw)] for name, raw in sorted({**there, **coming}.items())]
     body = {"epoch": epoch, "files": listed, "format": FORMAT, "origin": origin}
-    signature = signer.sign(SEALED_LABEL + canonical.encode(body)).hex()
-    if not files.link_new(place / "SEALED", canonical.encode({"body": body, "sig": signature})):
-        raise FileExistsError(place / "SEALED")
+    return canonical.encode({"body": body, "sig": signer.sign(SEALED_LABEL + canonical.encode(body)).hex()})
 
 
 def live(folder: Path, *, origin: str, public_keys: Sequence[bytes]) -> int:
@@ -114,11 +130,13 @@ def _tables(secrets: Secrets) -> dict[str, bytes]:
         "batches": secrets.batches.raw,
         "subjects": secrets.subjects.raw,
         "shares": secrets.shares.raw,
+        "suppressed": secrets.suppressed.raw,
+        "erased": secrets.erased.raw,
     }
 
 
 def _secrets(epoch: int, tables: dict[str, bytes], folder: Path) -> Secrets:
-    unknown = sorted(set(tables) - {"seeds", "batches", "subjects", "shares"})
+    unknown = sorted(set(tables) - {"seeds", "batches", "subjects", "shares", "suppressed", "erased"})
     if unknown:
         raise UnsupportedVersion(f"the keyring has a file of a later format: {unknown[0]}", path=folder / unknown[0])
     seeds = tables.get("seeds", b"")
@@ -130,6 +148,8 @@ def _secrets(epoch: int, tables: dict[str, bytes], folder: Path) -> Secrets:
         Records(tables.get("batches", b""), NODE_BYTES),
         Records(tables.get("subjects", b""), ID_BYTES),
         Records(tables.get("shares", b""), ID_BYTES),
+        Records(tables.get("suppressed", b""), ID_BYTES, 0),
+        Records(tables.get("erased", b""), ID_BYTES, 0),
     )
 
 

@@ -12,12 +12,12 @@ Where single events had to go, a seed is replaced by the nodes of its tree besid
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from refold.errors import KeyMissing
 from refold.keys.crypto import KEY_BYTES, derive, label, mac
-from refold.model import EventId, SubjectId
+from refold.model import EventId
 from refold.outside import Random
 
 CELL_KEY = label("refold.cell/key/v1")
@@ -27,16 +27,21 @@ CELL_KEYS = [CELL_KEY + suite for suite in BYTES]
 
 
 class Records:
-    """Secrets by id, as they lie on disk: fixed-width records `id ‖ secret`, sorted by id."""
+    """Secrets by id, as they lie on disk: fixed-width records `id ‖ secret`, sorted by id. A list of ids alone has secrets of no bytes."""
 
-    def __init__(self, raw: bytes, id_bytes: int) -> None:
+    def __init__(self, raw: bytes, id_bytes: int, secret_bytes: int = KEY_BYTES) -> None:
         self.raw = raw
         self._id_bytes = id_bytes
-        self._width = id_bytes + KEY_BYTES
+        self._width = id_bytes + secret_bytes
 
     @classmethod
     def of(cls, secrets: Mapping[bytes, bytes], id_bytes: int) -> Records:
-        return cls(b"".join(key + secrets[key] for key in sorted(secrets)), id_bytes)
+        return cls(b"".join([key + secrets[key] for key in sorted(secrets)]), id_bytes)
+
+    @classmethod
+    def listing(cls, ids: Iterable[bytes], id_bytes: int) -> Records:
+        """Return a list of ids alone."""
+        return cls(b"".join(sorted(set(ids))), id_bytes, 0)
 
     def __len__(self) -> int:
         return len(self.raw) // self._width
@@ -83,13 +88,21 @@ class Secrets:
     batches: Records  # nodes of older epochs' batch seeds
     subjects: Records  # explicit secrets
     shares: Records  # explicit shares of the survivors of a punctured batch
+    suppressed: Records  # tags of what must not come back, by an import or by being named
+    erased: Records  # the ledger: ids of events that were erased, which a restored copy may still hold
 
     @classmethod
     def fresh(cls, *, random: Random) -> Secrets:
         """Draw the secrets of the first epoch."""
-        empty = Records(b"", NODE_BYTES), Records(b"", ID_BYTES), Records(b"", ID_BYTES)
-        seeds = [random(KEY_BYTES) for _ in range(6)]
-        return cls(1, *seeds, *empty)
+        return cls.begun(1, random=random)
+
+    @classmethod
+    def begun(cls, epoch: int, *, suppress_key: bytes | None = None, random: Random) -> Secrets:
+        """Draw the secrets of an epoch to which nothing is carried over yet."""
+        batch, subject, state, attest, idem = (random(KEY_BYTES) for _ in range(5))
+        nodes, secrets, ids = Records(b"", NODE_BYTES), Records(b"", ID_BYTES), Records(b"", ID_BYTES, 0)
+        suppress = suppress_key or random(KEY_BYTES)
+        return cls(epoch, batch, subject, state, attest, idem, suppress, nodes, secrets, secrets, ids, ids)
 
 
 class Keyring:
@@ -122,18 +135,45 @@ class Keyring:
         """Whether the subject's own secret was carried over from an earlier epoch."""
         return self._secrets.subjects.get(subject) is not None
 
+    @property
+    def carried(self) -> Iterator[bytes]:
+        """Yield the ids that have a secret of their own: of subjects, and of requests."""
+        return (subject for subject, _ in self._secrets.subjects.items())
+
+    @property
+    def ledger(self) -> Iterator[EventId]:
+        """Yield the ids of the events that were erased."""
+        return (EventId(event_id) for event_id, _ in self._secrets.erased.items())
+
+    @property
+    def is_suppressing(self) -> bool:
+        """Whether anything must not come back."""
+        return len(self._secrets.suppressed) > 0
+
+    def suppresses(self, tag: bytes) -> bool:
+        """Whether what has this tag must not come back."""
+        return self._secrets.suppressed.get(tag) is not None
+
+    def begin(self, *, random: Random) -> Secrets:
+        """Return the next epoch as it begins: fresh seeds and keys, the suppress key, and nothing carried over yet."""
+        return Secrets.begun(self.epoch + 1, suppress_key=self.suppress_key, random=random)
+
     def succeed(
         self,
-        subjects: Iterable[SubjectId],
+        subjects: Iterable[bytes],
         *,
+        begun: Secrets | None = None,
         gone: Mapping[int, Collection[EventId]] | None = None,
         survivors: Callable[[int, bytes], Iterable[EventId]] | None = None,
+        suppressed: Iterable[bytes] = (),
+        erased: Iterable[bytes] = (),
         random: Random,
     ) -> Secrets:
         """Return the secrets of the next epoch, in which only `subjects` keep theirs and the events `gone` have no share.
 
         `subjects` are those with an explicit secret or an entry in this epoch. `survivors(epoch, batch)` names the
-        other events of a batch (two bytes of their ids) in which one had to go.
+        other events of a batch (two bytes of their ids) in which one had to go. `begun` is the epoch where it has begun already.
+        `suppressed` and `erased` join what is suppressed and the ledger.
         """
         nodes, shares = dict(self._secrets.batches.items()), dict(self._secrets.shares.items())
         nodes[node(self.epoch, b"")] = self._secrets.batch_seed
@@ -145,13 +185,13 @@ class Keyring:
             for event in events:
                 shares.pop(event, None)
         carried: dict[bytes, bytes] = {subject: self._living_secrets((subject,)) for subject in subjects}
-        return Secrets(
-            self.epoch + 1,
-            *(random(KEY_BYTES) for _ in range(5)),
-            self.suppress_key,
-            Records.of(nodes, NODE_BYTES),
-            Records.of(carried, ID_BYTES),
-            Records.of(shares, ID_BYTES),
+        return replace(
+            begun or self.begin(random=random),
+            batches=Records.of(nodes, NODE_BYTES),
+            subjects=Records.of(carried, ID_BYTES),
+            shares=Records.of(shares, ID_BYTES),
+            suppressed=Records.listing([*suppressed, *(tag for tag, _ in self._secrets.suppressed.items())], ID_BYTES),
+            erased=Records.listing([*erased, *self.ledger], ID_BYTES),
         )
 
     def _living_secrets(self, subjects: tuple[bytes, ...]) -> bytes:

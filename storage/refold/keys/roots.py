@@ -40,6 +40,10 @@ class Roots(Protocol):
         """Return the key. Raises KeyMissing if the root is lost or another one."""
         ...
 
+    def destroy(self, epoch: int) -> None:
+        """Destroy the root of an epoch, for good. One that is gone already is fine."""
+        ...
+
 
 class FileRoots:
     """Roots as files of 32 random bytes: the embedded default. On an SSD a removed file may survive in spare blocks."""
@@ -62,6 +66,9 @@ class FileRoots:
             return crypto.unseal(self._root(epoch), nonce, sealed, bound_to)
         except (crypto.Unauthentic, ValueError):
             raise KeyMissing(f"this is not the root that wrapped the keyring of epoch {epoch}; {LOST}", path=self._path(epoch)) from None
+
+    def destroy(self, epoch: int) -> None:
+        files.remove(self._path(epoch))
 
     def _path(self, epoch: int) -> Path:
         return self._folder / file_name(epoch)

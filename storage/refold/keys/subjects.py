@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from refold import canonical
 from refold.keys.crypto import label, mac
 from refold.keys.keyring import Keyring
@@ -9,6 +11,8 @@ from refold.model import Event, Role, Scope, Source, identity_part, normalise
 
 TAG_BYTES = 16
 ALIAS = label("refold/alias/v1")
+SUPPRESSED_ALIAS = label("refold/suppressed/alias/v1")
+SUPPRESSED_SOURCE = label("refold/suppressed/source/v1")
 KEYED = label("refold/seen/key/v1")
 CONTENT = label("refold/seen/content/v1")
 
@@ -16,6 +20,24 @@ CONTENT = label("refold/seen/content/v1")
 def alias_tag(keyring: Keyring, alias: str) -> bytes:
     """Return the tag under which an alias is looked up; names that differ only in case, width or spaces share it."""
     return mac(keyring.state_key, ALIAS + normalise(alias).encode())[:TAG_BYTES]
+
+
+def suppressed_alias(keyring: Keyring, alias: str) -> bytes:
+    """Return the tag by which an erased person's alias is kept from being made known anew by being named."""
+    return mac(keyring.suppress_key, SUPPRESSED_ALIAS + normalise(alias).encode())[:TAG_BYTES]
+
+
+def suppressed_source(keyring: Keyring, source: Source) -> bytes:
+    """Return the tag by which a record of an erased source is kept from being imported again: of kind, ref and part."""
+    return mac(keyring.suppress_key, SUPPRESSED_SOURCE + canonical.encode([source.kind, source.ref, source.part]))[:TAG_BYTES]
+
+
+def is_suppressed(keyring: Keyring, source: Source | None, names: Iterable[str]) -> bool:
+    """Whether a record of this source, or one that makes these names known, would bring back what was erased."""
+    if not keyring.is_suppressing:
+        return False
+    of_source = source is not None and keyring.suppresses(suppressed_source(keyring, source))
+    return of_source or any(keyring.suppresses(suppressed_alias(keyring, name)) for name in names)
 
 
 def key_tag(keyring: Keyring, key: str, scope: Scope) -> bytes:

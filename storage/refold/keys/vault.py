@@ -67,9 +67,9 @@ class Vault:
         """Read the keyring of the live epoch. Raises KeyMissing, Corrupt."""
         return epochs.load(self.keys, self.live_epoch(), origin=self.origin, public_keys=self.public_keys, roots=self.roots)
 
-    def prepare(self, secrets: Secrets, *, random: Random) -> None:
-        """Write the files of an epoch, and its root, without making it live."""
-        epochs.write(self.keys, secrets, origin=self.origin, roots=self.roots, random=random)
+    def prepare(self, secrets: Secrets, *, random: Random) -> bytes:
+        """Write the files of an epoch, and its root, without making it live; return the key that seals its files."""
+        return epochs.write(self.keys, secrets, origin=self.origin, roots=self.roots, random=random)
 
     def seal(self, epoch: int) -> None:
         """Make a prepared epoch the live one. There is no way back."""

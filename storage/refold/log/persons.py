@@ -1,0 +1,28 @@
+"""Persons: which ids are one. Two writers may mint two ids for one alias at the same moment; whatever concerns one concerns all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from refold.log.events import SubjectEntry
+from refold.model import SubjectId, normalise
+
+
+def persons(entries: Iterable[SubjectEntry]) -> dict[SubjectId, SubjectId]:
+    """Return for each id, in the order of their minting, the first id of the same person: ids that share an alias are one."""
+    before: dict[SubjectId, SubjectId] = {}
+    minted: dict[SubjectId, int] = {}
+    bearers: dict[str, SubjectId] = {}
+
+    def first(subject: SubjectId) -> SubjectId:
+        while before[subject] != subject:
+            subject = before[subject]
+        return subject
+
+    for entry in entries:
+        before.setdefault(entry.subject, entry.subject)
+        minted.setdefault(entry.subject, entry.seq)
+        for _, alias in entry.aliases:
+            pair = first(entry.subject), first(bearers.setdefault(normalise(alias), entry.subject))
+            before[max(pair, key=minted.__getitem__)] = min(pair, key=minted.__getitem__)
+    return {subject: first(subject) for subject in before}
