@@ -164,7 +164,21 @@ def test_a_head_under_another_size_is_refused(said):
         checkpoint(said)
 
 
-def test_a_head_of_another_log_is_refused(said, tmp_path):
+def test_a_second_head_of_a_size_is_refused_even_where_the_first_came_in_between(said):
+    done, known = checkpoint(said), known_keys(said)
+    other = TreeHead(done.head.name, done.head.size, b"r" * 32)
+    with pytest.raises(Corrupt, match="two histories"):
+        kept.keep(notes(said), other, note.sign(str(other), other.name, said.log.signer()), known)
+
+
+def test_an_attestation_under_another_name_attests_nothing(said):
+    made = Attestation(said.origin, 3, 1, 1, b"x" * 32)
+    kept.keep_attestation(notes(said), made, said.log.signer(), known_keys(said))
+    (notes(said) / made.name).rename(notes(said) / made.name.replace("3-", "4-"))
+    assert list(kept.attestations(notes(said), known_keys(said))) == []
+
+
+def test_a_head_of_another_log_is_refused(said):
     signed = note.sign(f"{TreeHead('refold.log/other', 3, b'r' * 32)}", note.log_name(said.origin), said.log.signer())
     with pytest.raises(ValueError, match="another log"):
         kept.opened(signed.raw, known_keys(said))
