@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from refold.heads.rotation import rotate
 from refold.keys import crypto
 from refold.log import commit as commits
 from refold.log import parts
@@ -122,6 +124,42 @@ def with_checkpoint(size: int, **fields: Any) -> Harm:
     return case
 
 
+def cut_before_the_key_was_replaced(places: Places) -> dict[str, Any]:
+    with open_store(places) as store:
+        rotate(store, random=os.urandom)
+        top = store.log.head.version
+    for version in range(4, top + 1):
+        commit_path(places, version).unlink()
+    return {}
+
+
+def signed_by_a_replaced_key(places: Places) -> dict[str, Any]:
+    """Add a commit under the key that was left behind, as whoever it leaked to can, and one under the new key that follows it."""
+    with open_store(places) as store:
+        old = store.vault.signer()
+        rotate(store, random=os.urandom)
+    with open_store(places) as store:
+        head, new = store.log.head, store.vault.signer()
+    last = head.commit
+    forged = replace(
+        last,
+        version=last.version + 1,
+        key=1,
+        previous=head.digest,
+        first_seq=last.next_seq,
+        prev_hash=last.last_hash,
+        parts=(),
+        control=(),
+        live=None,
+        replaces=None,
+    )
+    raw = commits.encode(forged, old)
+    commit_path(places, forged.version).write_bytes(raw)
+    after = replace(forged, version=forged.version + 1, key=2, previous=commits.digest(raw))
+    commit_path(places, after.version).write_bytes(commits.encode(after, new))
+    return {}
+
+
 @dataclass(frozen=True)
 class Mutant:
     """A check, what takes its place, and the harm that it alone finds."""
@@ -158,6 +196,8 @@ MUTANTS = [
     Mutant(history, "covers_its_entries", always, resigned(parts=()), (3, 5, "gap")),
     Mutant(history, "is_dated_after", always, resigned(time=1), (3, 5, "order")),
     Mutant(history, "has_an_allowed_epoch", always, resigned(epoch=2), (3, 5, "commit")),
+    Mutant(history, "has_an_allowed_key", always, signed_by_a_replaced_key, (8, 8, "signature")),
+    Mutant(history, "is_signed_by_the_newest_key", always, cut_before_the_key_was_replaced, (7, 7, "signature")),
     Mutant(history, "lists_what_is_live", always, a_wrong_full_list, (5, 7, "commit")),
     Mutant(history, "has_its_control_entries", always, resigned(control=((6, 16),)), (3, 5, "commit")),
     Mutant(tiers, "is_what_was_signed", always, changed_without_the_key, (1, 2, "payload")),
