@@ -46,8 +46,12 @@ def cautions(memory: Memory, **scope: str | None) -> list[Finding]:
 
 def shortfalls(memory: Memory) -> list[Finding]:
     """Return a warning where damage took entries for good: whatever is derived from there on lacks them."""
-    since = memory.store.log.incomplete_since
-    if since is None:
+    return incomplete_since(memory.store.log.incomplete_since)
+
+
+def incomplete_since(seq: int | None) -> list[Finding]:
+    """Return the warning that entries of the log are lost from an entry on; none where it is None."""
+    if seq is None:
         return []
-    message = f"damage took entries of the log for good, so that what is derived is incomplete since entry {since}"
-    return [Finding("RF-GAP-001", "warning", message, remediation="refold help damage", details={"incomplete_since": since})]
+    message = f"damage took entries of the log for good, so that what is derived is incomplete since entry {seq}"
+    return [Finding("RF-GAP-001", "warning", message, remediation="refold help damage", details={"incomplete_since": seq})]
