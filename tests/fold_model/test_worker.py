@@ -91,6 +91,11 @@ def test_what_is_not_grounded_or_not_in_the_form_is_refused_with_a_code(changed,
     assert codes(SISTER, [turn("I live in Berlin.", 2)], said) == [code]
 
 
+def test_a_pronoun_names_nobody():
+    said = content(fact("Oslo", "She lives in Oslo", entity="She"))
+    assert codes([], [turn("She lives in Oslo.", 1)], said) == [RejectionCode.UNGROUNDED_ENTITY]
+
+
 def test_a_refused_statement_takes_no_other_with_it():
     said = content(fact("Rome", "I live in Berlin"), fact("Berlin", "I live in Berlin"))
     assert lines([], BERLIN, said) == ["ada lives_in Berlin"]
