@@ -287,9 +287,14 @@ def _fold(
 
 
 def compact_log(store: Store, *, now: Clock, random: Random = os.urandom) -> int:
-    """Merge small parts of the log where there are many; return how many were merged, none where somebody else is at it."""
+    """Merge small parts of the log, and of that of the calls, where there are many; return how many were merged.
+
+    None are where somebody else is at it.
+    """
+    both = [log for log in (store.log, store.calls) if log is not None]
+    guard = partial(journal.settle, store.places)
     try:
-        return compact(store.log, parts_max=PARTS_MAX, guard=lambda: journal.settle(store.places), now=now, random=random).merged
+        return sum(compact(log, parts_max=PARTS_MAX, guard=guard, now=now, random=random).merged for log in both)
     except Locked:
         return 0  # what holds the lock publishes, compacts or erases: the next fold comes by again
 

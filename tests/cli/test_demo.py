@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -15,6 +16,8 @@ from refold.cli import demo
 from refold.cli.envelope import as_json
 from refold.errors import Usage
 from refold.memory import Memory
+from tests.fold_model.asked import content, fact
+from tests.openai_server import Server, answer
 
 FACTS = """
 import sys
@@ -133,3 +136,24 @@ def test_whoever_adds_to_a_demo_is_told_that_its_keys_are_public(tmp_path, capsy
         assert cli.main([*argv, "--store", str(folder), "--format", "json"]) == 0
         (finding,) = json.loads(capsys.readouterr().out)["findings"]
         assert (finding["code"], finding["severity"]) == ("RF-DEMO-001", "warning")
+
+
+@pytest.mark.slow
+def test_with_a_model_its_facts_are_those_that_its_answers_prove(tmp_path):
+    def reads(asked):
+        alias = re.search(r"(e[0-9]+) \{[^\n]*I live in Berlin", asked.text)
+        return answer(content(*([fact("Berlin", "I live in Berlin", event=alias[1], entity_in=alias[1])] if alias else [])))
+
+    with Server(reads) as server:
+        _, home = demo.fill(tmp_path / "demo")
+        settled = demo._with_model(tmp_path / "demo", ("openai", "openai/scripted", server.url))
+        night = demo._nightly(home, settled)
+    assert night["counts"]["calls"] == server.count > 0
+    assert night["counts"]["pending"] == 0
+    with Memory.open(tmp_path / "demo", principal="operator") as memory:
+        (found,) = memory.facts(entity="Ada")
+        assert (found.relation, found.value) == ("lives_in", "Berlin")
+        assert memory.status().calls.calls == server.count
+    assert demo.read_by(night["counts"]) == f"read by a model in {server.count} calls: refold calls list"
+    demo.fill(tmp_path / "demo")
+    assert not (tmp_path / "demo" / "refold.toml").exists()

@@ -37,6 +37,7 @@ SEED = b"refold demo"
 BEGINS_AT = times.parse("2025-01-15T09:00Z")
 WHO = "Ada"
 QUESTION = "where does Ada live?"
+SETTINGS = "refold.toml"  # of a demo that asks a model
 NEXT = (
     "status",
     "facts Ada --as operator --history",
@@ -48,14 +49,21 @@ NEXT = (
 
 def _configure(command: ArgumentParser) -> None:
     command.epilog = "Without --store the demo lies in ./memory-demo. A demo that is there already is made anew."
+    command.add_argument("--recipe", metavar="FILE", help="let a model read the example: a recipe's file or name (`refold help recipes`)")
+    command.add_argument("--model", metavar="NAME", help="the model, such as openai/NAME; without, patterns read it")
+    command.add_argument("--api-base", metavar="URL", help="where the model is asked")
 
 
 def _run(given: Namespace) -> Outcome:
+    from refold.extractors import Choice
     from refold.memory import Memory
 
     folder = (given.store or FOLDER).absolute()
+    choice = Choice.of(given.recipe, model=given.model, api_base=given.api_base)
+    if choice.recipe is not None:
+        choice.recipe.require_model()
     imported, home = fill(folder)
-    night = _nightly(home)
+    night = _nightly(home, _with_model(folder, choice.said) if given.recipe or given.model else {})
     with Memory.open(folder, principal="operator") as memory:
         return shown_to(folder, memory, imported, night)
 
@@ -71,6 +79,14 @@ def fill(folder: Path) -> tuple[ImportReport, Home]:
         return memory.import_files([settings.folder() / "demo"]), Home.of(memory.places)
 
 
+def _with_model(folder: Path, said: tuple[str, ...]) -> dict[str, str]:
+    """Write the settings by which the flow, in its own process, asks the model; return the environment that names them."""
+    path = folder / SETTINGS
+    lines = [f"{key} = {json.dumps(value)}" for key, value in zip(("recipe", "model", "api_base"), said, strict=True)]
+    files.link_new(path, "\n".join(["[fold]", *lines, ""]).encode())
+    return {"REFOLD_CONFIG": str(path)}
+
+
 def _make_room(folder: Path) -> None:
     """Remove the demo that is there; refuse a folder that is anything else."""
     marker = folder / store.DEMO
@@ -78,6 +94,8 @@ def _make_room(folder: Path) -> None:
         for name in ("store", "vault", "root"):
             if (folder / name).is_dir():
                 shutil.rmtree(folder / name)
+        if (folder / SETTINGS).is_file():
+            files.remove(folder / SETTINGS)
     elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Usage("this place is taken by something that is no demo", path=folder, hint="refold demo --store ANOTHER")
     else:
@@ -103,9 +121,10 @@ def _seeded() -> tuple[Random, Clock]:
     return random, now
 
 
-def _nightly(home: Home) -> dict[str, Any]:
+def _nightly(home: Home, settled: Mapping[str, str]) -> dict[str, Any]:
     """Run the nightly flow once in a process with a Prefect server of its own. Raises RefoldError where it does not complete."""
-    with progress() as show, child(home, ["-m", "flows.nightly"], home.environment(), out=subprocess.PIPE) as process:
+    environment = home.environment(os.environ | dict(settled))
+    with progress() as show, child(home, ["-m", "flows.nightly"], environment, out=subprocess.PIPE) as process:
         while process.poll() is None:
             show("running the nightly flow in Prefect, which takes about twenty seconds to start")
             _wait(process)
@@ -132,24 +151,22 @@ def shown_to(folder: Path, memory: Memory, imported: ImportReport, night: dict[s
 
     facts = memory.facts(entity=WHO)
     hits = memory.search(QUESTION, limit=3)
-    explanation = memory.why(facts[0])
+    explanation = memory.why(facts[0]) if facts else None
     status = memory.status()
     counts = night["counts"]
     where = from_here(folder)
     lines = [
         f"log      {plural(status.events, 'event')} from {plural(imported.files, 'file')}, {plural(status.subjects, 'person', 'people')}",
-        f"fold     {remember.facts_line(status)}, {counts['rejected']:,} rejected; read by patterns, no model was asked",
+        f"fold     {remember.facts_line(status)}, {counts['rejected']:,} rejected; {read_by(counts)}",
         f"nightly  {night['state'].lower()} in Prefect: generation {counts['generation']}",
         "",
         f"facts about {WHO}",
-        *shown.fact_table(facts, entity=False),
+        *(shown.fact_table(facts, entity=False) or ["none: the model stated nothing that its answers prove"]),
         "",
         f"search   {QUESTION}",
         *shown.hit_table(hits),
         "",
-        f"why      {facts[0].relation} {visible(facts[0].value)}",
-        *explained.lines(explanation),
-        "",
+        *([f"why      {facts[0].relation} {visible(facts[0].value)}", *explained.lines(explanation), ""] if explanation else []),
         *_where(where),
         "",
         "next",
@@ -161,9 +178,17 @@ def shown_to(folder: Path, memory: Memory, imported: ImportReport, night: dict[s
         "nightly": night,
         "facts": [shown.fact_data(fact) for fact in facts],
         "results": [shown.hit_data(hit) for hit in hits],
-        "why": as_data(explanation, shown.fact_data),
+        "why": as_data(explanation, shown.fact_data) if explanation else None,
     }
     return Outcome(data, lines, format_version=FORMAT_VERSION)
+
+
+def read_by(counts: Mapping[str, int]) -> str:
+    """Return what read the example."""
+    if "calls" not in counts:
+        return "read by patterns, no model was asked"
+    pending = f", {plural(counts['pending'], 'event')} pending" if counts["pending"] else ""
+    return f"read by a model in {plural(counts['calls'], 'call')}{pending}: refold calls list"
 
 
 def _where(where: str) -> list[str]:
