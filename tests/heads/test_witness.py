@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from dataclasses import replace
@@ -10,9 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from refold.copies.backup import backup
+from refold.copies.restore import restore
 from refold.errors import Corrupt, Usage, VerificationIncomplete
 from refold.heads import kept
-from refold.heads.checkpoint import checkpoint, known_keys
+from refold.heads.checkpoint import checkpoint, is_given_up_by, known_keys
 from refold.heads.command import CommandWitness, request
 from refold.heads.configured import sign, witnesses
 from refold.heads.witness import HEADS
@@ -20,8 +23,10 @@ from refold.keys.crypto import Signer
 from refold.log import note, tree
 from refold.log.note import KeyType, Note, TreeHead, Verifier
 from refold.recover import heads as recovering
+from refold.recover.verdict import SeenHead
 from refold.settings import WitnessCommand, Witnesses, load
 from refold.store import Store, open_store
+from tests.conftest import now
 from tests.heads.test_checkpoint import hashes
 from tests.log import say
 
@@ -134,6 +139,25 @@ def test_a_rewritten_log_is_refused_though_only_the_other_volume_remembers(said,
         say(cut, "I live in Munich.", "I like tea.")
         with pytest.raises(Corrupt, match="two histories"):
             checkpoint(cut, [own, elsewhere])
+
+
+def test_a_restored_log_is_taken_where_it_says_itself_what_was_given_up(said, own, elsewhere, tmp_path):
+    backup(said.places, tmp_path / "copy", now=now, random=os.urandom)
+    say(said, "I live in Berlin.", "I like tea.", "I like milk.")
+    lost = checkpoint(said, [own, elsewhere]).head
+    shutil.rmtree(said.places.store)
+    seen = [SeenHead(lost.size, lost.root, is_external=True)]
+    restore(said.places, tmp_path / "copy", confirm=said.origin[:6], seen=seen, now=now, random=os.urandom)
+    with open_store(said.places) as restored:
+        done = checkpoint(restored, [own, elsewhere])
+        assert done.head.size < lost.size
+        assert [answer.is_taken for answer in done.answers] == [True, True]
+        for witness in (own, elsewhere):
+            assert kept.sizes(witness.folder / HEADS) == [done.head.size]
+        (aside,) = elsewhere.folder.glob(f"{HEADS}-*")
+        assert kept.sizes(aside) == [lost.size]
+        other = TreeHead(lost.name, lost.size, b"r" * 32)
+        assert not is_given_up_by(restored.log, other)
 
 
 def test_a_witness_keeps_the_key_of_the_log(said, own, elsewhere):

@@ -17,12 +17,14 @@ from refold.errors import Corrupt, RefoldError, VerificationIncomplete
 from refold.heads import kept
 from refold.heads.kept import CHECKPOINTS, HINT, Attestation, SignedHead
 from refold.heads.walk import Report, Walked, walk
-from refold.heads.witness import Answer, Witness
+from refold.heads.witness import Answer, FolderWitness, Witness
 from refold.keys.vault import Vault
 from refold.log import note
+from refold.log.entry import control_body
 from refold.log.log import Log
 from refold.log.note import Note, TreeHead, Verifier
 from refold.log.tree import EMPTY, Range, Tree, consistency_ranges
+from refold.model import EntryKind
 from refold.state.digest import attested
 from refold.state.generation import State
 from refold.store import Store
@@ -79,7 +81,7 @@ def checkpoint(
     state = state if state is not None and state.absent is None and state.size else None
     log = Log(store.log.place, store.vault, random=random)  # opened anew: nothing that is kept in memory vouches for a disk
     try:
-        seen = [(witness, _seen(witness, known)) for witness in witnesses]
+        seen = _without_given_up(log, [(witness, _seen(witness, known)) for witness in witnesses])
         base, tree = (None, Tree()) if full or state else _base(folder, seen, known)
         signed = [base] if base else [kept.read(folder, size, known) for size in kept.sizes(folder)]
         taken = [head for _, head in seen if isinstance(head, SignedHead)]
@@ -106,6 +108,29 @@ def _seen(witness: Witness, known: Sequence[Verifier]) -> SignedHead | Verificat
         return witness.seen(known)
     except VerificationIncomplete as unanswered:
         return unanswered
+
+
+def _without_given_up(log: Log, seen: Sequence[Seen]) -> list[Seen]:
+    """Let each folder that has seen more than a restored log has begin anew, where the log says that this was given up."""
+    left: list[Seen] = []
+    for witness, head in seen:
+        if isinstance(head, SignedHead) and isinstance(witness, FolderWitness) and is_given_up_by(log, head.head):
+            witness.set_aside(head)
+            left.append((witness, None))
+        else:
+            left.append((witness, head))
+    return left
+
+
+def is_given_up_by(log: Log, head: TreeHead) -> bool:
+    """Whether a `restored` entry of a log that is shorter names a head, of size and root, that it gave up. Reads all of such a log."""
+    for rows in log.rows() if head.size > log.head.size else ():
+        for at, (header, payload) in enumerate(zip(rows.headers(), rows.payloads(), strict=True), rows.first):
+            if header[1] == EntryKind.RESTORED:
+                body = control_body(payload or b"", at)
+                if (body.get("abandoned_size"), body.get("abandoned_root")) == (head.size, head.root.hex()):
+                    return True
+    return False
 
 
 def _base(folder: Path, seen: Sequence[Seen], known: Sequence[Verifier]) -> tuple[SignedHead | None, Tree]:

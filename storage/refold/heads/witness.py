@@ -86,6 +86,11 @@ class FolderWitness:
                 raise Corrupt("a witness has seen another history of this log", path=last.path if last else heads, hint=HINT)
             kept.keep(heads, head, note, known)
 
+    def set_aside(self, given_up: SignedHead) -> None:
+        """Keep what was seen under another name, and begin anew: the log itself says that it was given up, in a `restored` entry."""
+        with files.lock(self.folder / HEADS, wait_seconds=WAIT_SECONDS_MAX):
+            files.rename_folder(self.folder / HEADS, self.folder / f"{HEADS}-{given_up.head.size:020d}-{given_up.head.root.hex()[:16]}")
+
     def _check_pin(self) -> None:
         if self.base is not None and files.look(self.base, follow=True) is None:
             raise VerificationIncomplete("the folder of a witness is not there", path=self.base, hint=HINT)

@@ -38,7 +38,7 @@ OURS = {
     ),
     Place.VAULT: re.compile(
         rf"keys(/{epochs.FOLDER_NAME.pattern}(/key|/seeds|/batches|/subjects|/shares|/suppressed|/erased|/SEALED|/{_TEMPORARY})?)?"
-        rf"|signing(/[0-9]{{6}}\.key|/{_TEMPORARY})?|witness(/log\.json|/keys(/[0-9]{{6}}\.json|/{_TEMPORARY})?|/{_TEMPORARY}|/(heads|command-[a-z0-9-]+)(/[0-9]{{20}}\.note|/{_TEMPORARY})?)?"
+        rf"|signing(/[0-9]{{6}}\.key|/{_TEMPORARY})?|witness(/log\.json|/keys(/[0-9]{{6}}\.json|/{_TEMPORARY})?|/{_TEMPORARY}|/(heads(-[0-9]{{20}}-[0-9a-f]{{16}})?|command-[a-z0-9-]+)(/[0-9]{{20}}\.note|/{_TEMPORARY})?)?"
         rf"|witness/abandoned(/[0-9a-z.-]+|/{_TEMPORARY})?"
         rf"|cache(/verdict|/{_TEMPORARY})?"
         r"|quarantine(/[0-9a-z.-]+)?"
