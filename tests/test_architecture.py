@@ -80,6 +80,7 @@ LOG_OWNERS = {"refold.cli.orchestrator"}  # what its children print is appended 
 CACHE_OWNERS = {
     "refold.fold.forms",  # how types are written
     "refold.keys.crypto",  # labels, public keys
+    "refold.keys.epochs",  # seals that were checked: signed lists of digests
     "refold.recipes",  # the shipped configs
     "refold.settings",  # where they lie
     "refold.state.recipe",

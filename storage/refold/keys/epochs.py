@@ -19,6 +19,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 from refold import canonical, files
@@ -163,11 +164,16 @@ def sealed(folder: Path, epoch: int, *, origin: str, public_keys: Sequence[bytes
         said = (body["epoch"], body["origin"])
     except (FileNotFoundError, ValueError, TypeError, KeyError):
         return None
-    if said != (epoch, origin) or not crypto.is_signed_by_any(public_keys, signature, SEALED_LABEL + canonical.encode(body)):
+    if said != (epoch, origin) or not _is_signed(tuple(public_keys), signature, canonical.encode(body)):
         return None
     if body["format"] != FORMAT:
         raise UnsupportedVersion(f"the keyring has a format that this release does not know: {body['format']}", path=path)
     return listed
+
+
+@lru_cache(maxsize=8)  # every query and every append looks whether the epoch is still the live one, at the same bytes
+def _is_signed(public_keys: tuple[bytes, ...], signature: bytes, body: bytes) -> bool:
+    return crypto.is_signed_by_any(public_keys, signature, SEALED_LABEL + body)
 
 
 def _file(path: Path, size: int, sha256: str) -> bytes:

@@ -48,7 +48,7 @@ class Postings:
         terms, lengths, seqs = self._terms, np.array(self._lengths, np.int64), np.array(self._seqs, np.uint64)
         self._terms, self._lengths, self._seqs = [], [], []
         if not terms:
-            return POSTINGS.empty()
+            return POSTINGS.empty
         field = np.repeat(np.arange(len(lengths)), lengths)  # event · 4 + field, for each word
         scale = self._scale(lengths)
         term = np.array(terms, np.uint64)

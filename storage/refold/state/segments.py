@@ -136,5 +136,5 @@ def _with_key(table: Table, columns: Sequence[str] | None) -> list[str] | None:
 
 
 def _joined(table: Table, found: Sequence[pa.Table], columns: Sequence[str] | None) -> pa.Table:
-    rows = pa.concat_tables(found) if found else table.empty()
+    rows = pa.concat_tables(found) if found else table.empty
     return rows if columns is None else rows.select(list(columns))

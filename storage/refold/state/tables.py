@@ -7,7 +7,7 @@ log gives the same rows however it was folded; `postings` alone is derived from 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -27,6 +27,7 @@ class Table:
     name: str
     schema: pa.Schema
     order: tuple[str, ...]  # what its rows are sorted by; rows are looked up by the first
+    empty: pa.Table = field(compare=False, repr=False)  # made once: every append looks into a state that may have no runs yet
     group_rows: int = 8_192  # rows of one row group, the least that is read: fewer where rows are wide, more where they are narrow
     is_set: bool = False  # the same row may come again in a later run, and counts once
     is_read: bool = False  # what was read out of events: reading an event again voids its rows in older segments
@@ -34,9 +35,6 @@ class Table:
     @property
     def key(self) -> str:
         return self.order[0]
-
-    def empty(self) -> pa.Table:
-        return self.schema.empty_table()
 
 
 def _table(
@@ -50,7 +48,7 @@ def _table(
     group_rows: int = 8_192,
 ) -> Table:
     schema = pa.schema([pa.field(column, kind, nullable=column in optional) for column, kind in columns.items()])
-    return Table(name, schema, tuple(order.split()), group_rows, is_set, is_read)
+    return Table(name, schema, tuple(order.split()), schema.empty_table(), group_rows, is_set, is_read)
 
 
 EVENTS = _table(
