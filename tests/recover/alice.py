@@ -18,6 +18,7 @@ from typing import Any
 
 from refold import files
 
+SUBSETS_OF_MAX = 6  # changes of one folder
 EXHAUSTIVE = bool(os.environ.get("REFOLD_EXHAUSTIVE"))
 RECORDED = ("open", "write", "fsync", "link", "unlink", "rename", "mkdir", "rmdir", "close")
 Event = tuple[Any, ...]
@@ -125,9 +126,15 @@ def recorded(work: Callable[[], object]) -> list[Event]:
     return recorder.events
 
 
-def syncs(events: list[Event]) -> list[int]:
-    """Return where in a list of events a sync stands."""
-    return [at for at, event in enumerate(events) if event[0] == "sync"]
+def syncs(events: list[Event]) -> dict[str, frozenset[int]]:
+    """Return where in a list of events each file and folder is synced. A temporary name stands for the one that it becomes."""
+    becomes = {event[1]: event[2] for event in events if event[0] in ("link", "rename")}
+    found: dict[str, frozenset[int]] = {}
+    for at, event in enumerate(events):
+        if event[0] == "sync":
+            name = becomes.get(event[1], event[1])
+            found[name] = found.get(name, frozenset()) | {at}
+    return found
 
 
 class World:
@@ -215,13 +222,15 @@ class Crash:
                 (target / name).chmod(0o600)
 
 
-def crashes(base: Path, events: list[Event], *, without: int | None = None, at_most: int = 16) -> Iterator[Crash]:
-    """Yield what a disk may hold after a crash; `without` leaves one event out, `at_most` bounds the states at one point."""
-    made = [event for at, event in enumerate(events) if at != without]
+def crashes(
+    base: Path, events: list[Event], *, without: frozenset[int] = frozenset(), at_most: int = 16, end_only: bool = False
+) -> Iterator[Crash]:
+    """Yield what a disk may hold after a crash; `without` leaves some events out, `at_most` bounds the states at one point."""
+    made = [event for at, event in enumerate(events) if at not in without]
     world = World(base)
     chance = random.Random(len(events))
     for point, event in enumerate([*made, ("end", "")]):
-        if event[0] in ("sync", "end"):
+        if event[0] == "end" or (event[0] == "sync" and not end_only):
             yield from _states(world, point, 4096 if EXHAUSTIVE else at_most, chance)
         if event[0] != "end":
             world.make(event)
@@ -246,9 +255,10 @@ def _picked(choices: list[list[Any]], at_most: int, chance: random.Random) -> It
     """Yield the extremes, each single deviation from them, and some by chance."""
     last = tuple(len(each) - 1 for each in choices)
     met = dict.fromkeys([tuple(0 for _ in choices), last])
-    for at, each in enumerate(choices):
-        for one in range(len(each)):
-            met[*last[:at], one, *last[at + 1 :]] = None
+    for one in range(max(map(len, choices))):
+        for at, each in enumerate(choices):
+            if one < len(each):
+                met[*last[:at], one, *last[at + 1 :]] = None
     while len(met) < at_most:
         met[tuple(chance.randrange(len(each)) for each in choices)] = None
     yield from list(met)[: max(at_most, 2 + len(choices))]
@@ -260,8 +270,13 @@ def _counting(folder: Folder) -> list[int]:
 
 
 def _subsets(folder: Folder) -> Iterator[tuple[int, ...]]:
-    """Yield which changes of a folder happened: none first, all last."""
+    """Yield which changes of a folder happened: none first, all last. Of many, those up to a moment, and all but one."""
     counting = _counting(folder)
+    if len(counting) > SUBSETS_OF_MAX:
+        yield from (tuple(counting[:end]) for end in range(len(counting)))
+        yield from (tuple(each for each in counting if each != left) for left in counting)
+        yield tuple(counting)
+        return
     for size in range(len(counting) + 1):
         yield from itertools.combinations(counting, size)
 
