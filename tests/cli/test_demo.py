@@ -138,8 +138,7 @@ def test_whoever_adds_to_a_demo_is_told_that_its_keys_are_public(tmp_path, capsy
         assert (finding["code"], finding["severity"]) == ("RF-DEMO-001", "warning")
 
 
-@pytest.mark.slow
-def test_with_a_model_its_facts_are_those_that_its_answers_prove(tmp_path):
+def test_with_a_model_its_facts_are_those_that_its_answers_prove(tmp_path, monkeypatch):
     def reads(asked):
         alias = re.search(r"(e[0-9]+) \{[^\n]*I live in Berlin", asked.text)
         return answer(content(*([fact("Berlin", "I live in Berlin", event=alias[1], entity_in=alias[1])] if alias else [])))
@@ -147,13 +146,13 @@ def test_with_a_model_its_facts_are_those_that_its_answers_prove(tmp_path):
     with Server(reads) as server:
         _, home = demo.fill(tmp_path / "demo")
         settled = demo._with_model(tmp_path / "demo", ("openai", "openai/scripted", server.url))
-        night = demo._nightly(home, settled)
-    assert night["counts"]["calls"] == server.count > 0
-    assert night["counts"]["pending"] == 0
-    with Memory.open(tmp_path / "demo", principal="operator") as memory:
-        (found,) = memory.facts(entity="Ada")
-        assert (found.relation, found.value) == ("lives_in", "Berlin")
-        assert memory.status().calls.calls == server.count
-    assert demo.read_by(night["counts"]) == f"read by a model in {server.count} calls: refold calls list"
+        assert home.environment(os.environ | settled)["REFOLD_CONFIG"] == settled["REFOLD_CONFIG"]
+        monkeypatch.setenv("REFOLD_CONFIG", settled["REFOLD_CONFIG"])
+        with Memory.open(tmp_path / "demo", principal="operator") as memory:
+            assert memory.fold().pending == 0
+            (found,) = memory.facts(entity="Ada")
+            assert (found.relation, found.value) == ("lives_in", "Berlin")
+            assert memory.status().calls.calls == server.count > 0
+    assert demo.read_by({"calls": 5, "pending": 1}) == "read by a model in 5 calls, 1 event pending: refold calls list"
     demo.fill(tmp_path / "demo")
     assert not (tmp_path / "demo" / "refold.toml").exists()
