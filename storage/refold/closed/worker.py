@@ -1,6 +1,6 @@
 """The closed worker as its parent sees it: start it, ask it, and believe nothing that it writes beside the protocol.
 
-    with Worker("refold.fold.worker:answer", require=Level.KERNEL) as worker:
+    with Worker("refold.fold.worker:answering", given=relations, require=Level.KERNEL) as worker:
         answer = worker.ask(job)
 
 The process is executed anew, never forked to run on, so it inherits no lock, no descriptor, no environment and no memory.
