@@ -108,13 +108,26 @@ class Estimate:
 class Asking:
     """The blocks of one fold: planned once, then asked batch by batch."""
 
-    def __init__(self, store: Store, base: State | None, recipe: ModelRecipe, relations: Relations, *, first: int, end: int) -> None:
-        """Plan what the entries [first, end) bring with them, on a base that holds those before, or on none."""
+    def __init__(
+        self,
+        store: Store,
+        base: State | None,
+        recipe: ModelRecipe,
+        relations: Relations,
+        *,
+        first: int,
+        end: int,
+        chosen: Sequence[Block] | None = None,
+    ) -> None:
+        """Plan what the entries [first, end) bring with them, on a base that holds those before, or on none; or the `chosen` blocks."""
         self._store = store
         self._recipe = recipe
         self._relations = relations
         self._vocabulary = prompt.vocabulary(relations)
         self._first = first
+        if chosen is not None:
+            self._due, self.blocks = {seq for block in chosen for seq in block.all}, list(chosen)
+            return
         pending = frozenset(base.pending) if base else frozenset()
         turns = _turns(store, base, first, end, pending)
         self._due = {turn.seq for turn in turns if turn.seq >= first} | pending

@@ -190,10 +190,15 @@ class Recordings:
         """Bring the log of the calls to the epoch of the log, where an erasure has not. Raises Locked under a fence, Blocked."""
         head, keyring = self._store.log.refresh()
         append.refuse_fence(head, keyring)
-        log.recheck_keys()
-        while log.refresh()[0].epoch < head.epoch:
-            for propose in (_fence(head.epoch, now=self._now, random=self._random), _lift(now=self._now, random=self._random)):
-                append.run(log, propose, now=self._now, random=self._random)
+        follow_epoch(log, head.epoch, now=self._now, random=self._random)
+
+
+def follow_epoch(log: Log, epoch: int, *, now: Clock, random: Random) -> None:
+    """Bring the log of the calls to an epoch."""
+    log.recheck_keys()
+    while log.refresh()[0].epoch < epoch:
+        for propose in (_fence(epoch, now=now, random=random), _lift(now=now, random=random)):
+            append.run(log, propose, now=now, random=random)
 
 
 def _fence(target: int, *, now: Clock, random: Random) -> Propose:

@@ -99,4 +99,5 @@ class Reached:
     calls_replayed: int
     calls_made: int
     parts_replaced: int
-    generation: int  # of the state that was published
+    generation: int  # of the state that was published; 0 where nothing was folded yet
+    readers_drained: bool = True  # else a query of before was still open when its files went

@@ -48,16 +48,23 @@ def write(folder: Path, secrets: Secrets, *, origin: str, roots: Roots, random: 
     """
     epoch = folder / folder_name(secrets.epoch)
     files.make_folder(epoch)
-    if "SEALED" in files.names(epoch):
-        raise FileExistsError(epoch / "SEALED")
-    for name in files.names(epoch):
-        files.remove(epoch / name)
+    clear(folder, secrets.epoch)
     roots.create(secrets.epoch)
     key = random(crypto.KEY_BYTES)
     files.create(epoch / "key", roots.wrap(secrets.epoch, key, bound_to=_bound("key", origin, secrets.epoch)))
     for name, raw in encrypted(secrets, key, origin=origin, random=random).items():
         files.create(epoch / name, raw)
     return key
+
+
+def clear(folder: Path, epoch: int) -> None:
+    """Take away the files of an epoch that is not sealed. Raises FileExistsError if it is."""
+    place = folder / folder_name(epoch)
+    names = files.names(place)
+    if "SEALED" in names:
+        raise FileExistsError(place / "SEALED")
+    for name in names:
+        files.remove(place / name)
 
 
 def encrypted(secrets: Secrets, key: bytes, *, origin: str, random: Random) -> dict[str, bytes]:

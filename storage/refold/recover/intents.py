@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from refold.copies import restore
+from refold.erase import intents as erasing
 from refold.heads import rotation
 from refold.journal import Intents
 from refold.migrate import finalize
 from refold.recover import gap
 
-KNOWN: Intents = {**finalize.INTENTS, **gap.INTENTS, **rotation.INTENTS, **restore.INTENTS}
+KNOWN: Intents = {**erasing.INTENTS, **finalize.INTENTS, **gap.INTENTS, **rotation.INTENTS, **restore.INTENTS}

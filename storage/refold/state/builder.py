@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -122,9 +122,31 @@ class Builder:
         self._rows.add_folded(events, folded)
         self._voids.update(voids)
 
+    def add_rows(self, rows: Mapping[str, pa.Table]) -> None:
+        """Take in finished rows of several tables, each in its order, of events that are taken in by themselves."""
+        runs = self._write_runs((name, [table]) for name, table in rows.items() if table.num_rows)
+        if runs:
+            self._new.append(Segment(runs))
+
     def leave_pending(self, seqs: Iterable[int]) -> None:
         """Keep events for a later fold: a model did not answer about them."""
         self._pending.update(seqs)
+
+    def prepare(self, head: Point) -> Manifest:
+        """Write the manifest of all that was added, folded up to `head`, for whoever makes it current. The caller holds `mutate.lock`.
+
+        Raises Moved, WriteFailed.
+        """
+        self._flush()
+        segments, _ = self._merge(self._new)
+        manifest = Manifest(self._point(head), *self._digests, tuple(segments), tuple(sorted(self._pending)))
+        self._write(manifest)
+        self.discard(keeping=manifest.runs)
+        return manifest
+
+    def discard(self, *, keeping: Collection[str] = ()) -> None:
+        """Remove the runs that were written, where nothing comes of them, but those to keep."""
+        remove_runs(self._folder, self._written - set(keeping))
 
     def publish(self, head: Point, *, now: Clock, clock: Callable[[], float] = time.perf_counter) -> Published:
         """Make all that was added the current generation, folded up to `head`. Raises Moved, Locked, WriteFailed."""

@@ -1,0 +1,47 @@
+"""Check: after an erasure, look at the disk whether it is as was meant. Nothing that a run remembers counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from refold import files
+from refold.erase.model import Reached
+from refold.errors import Corrupt
+from refold.keys import epochs
+from refold.log.entry import Header
+from refold.log.log import Log
+from refold.model import EntryKind
+from refold.state.generation import state_folder
+from refold.state.manifest import numbers
+from refold.store import Store
+
+
+def require_done(store: Store, done: Reached, seqs: Sequence[int], *, is_kept: bool) -> None:
+    """Refuse to call an erasure done where the disk says otherwise. Raises Corrupt."""
+    log = store.log
+    head, keyring = log.refresh()
+    if (head.fence, head.epoch, keyring.epoch) != (False, done.epoch_after, done.epoch_after):
+        raise _unlike("the log is not under the keys of the new epoch", log.place.folder)
+    older = [
+        name for name in files.names(store.vault.keys) if (found := epochs.FOLDER_NAME.fullmatch(name)) and int(found[1]) < keyring.epoch
+    ]
+    if older:
+        raise _unlike("a keyring of before is still there", store.vault.keys / older[0])
+    for number in numbers(files.names(state_folder(store))):
+        if number != done.generation:
+            raise _unlike("a generation of before is still there", state_folder(store))
+    for seq in seqs if not is_kept else ():
+        if log.row(seq).payloads()[0] is not None:
+            raise _unlike("an erased payload is still there", log.place.folder)
+
+
+def erasures(log: Log, epoch: int) -> tuple[int, ...]:
+    """Return the seqs of the erasure entries of an epoch."""
+    head, _ = log.refresh()
+    headers = ((seq, Header.of(log.row(seq).headers()[0])) for seq in head.erasures)
+    return tuple(seq for seq, header in headers if header.kind == EntryKind.ERASURE and header.epoch == epoch)
+
+
+def _unlike(message: str, path: Path) -> Corrupt:
+    return Corrupt(f"the erasure did not end as it should: {message}", path=path, hint="refold audit")

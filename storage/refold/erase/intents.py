@@ -1,0 +1,63 @@
+"""The log commits of an erasure: the fence, the erasure entries, the lift. Each can be made again, and ends where making it once does."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from typing import Any
+
+from refold import canonical, files
+from refold.erase.blank import blank
+from refold.errors import Locked
+from refold.journal import Intent, Intents, OpenStore
+from refold.store import Store
+
+FENCE, ERASE, LIFT = "erase-fence", "erase", "erase-lift"
+DRAIN_SECONDS_MAX = 10.0  # for queries that opened the older state: they take fractions of one
+
+
+def fence(store: OpenStore, txn: str, data: bytes) -> None:
+    """Let nothing be added any more: to the log first, for it is its fence that is taken back."""
+    assert isinstance(store, Store)
+    clock = partial(int, canonical.decode(data)["time"])
+    store.log.fence(now=clock, random=os.urandom, txn=txn)
+    if store.calls is not None:
+        store.calls.fence(now=clock, random=os.urandom)
+
+
+def erase(store: OpenStore, txn: str, data: bytes) -> None:
+    """Destroy the root of the epoch before, then take the payloads out of both logs, under erasure entries that name them."""
+    assert isinstance(store, Store)
+    said: Any = canonical.decode(data)
+    store.vault.roots.destroy(said["epoch"])
+    if store.calls is not None and said["calls"]:
+        blank(store.calls, said["calls"], txn=said["calls_txn"], time=said["time"], is_kept=said["is_kept"])
+    blank(store.log, said["seqs"], txn=txn, time=said["time"], is_kept=said["is_kept"])
+
+
+def lift(store: OpenStore, txn: str, data: bytes, *, drained: list[bool]) -> None:
+    """Let things be added again, and wait until nobody reads the older state any more."""
+    assert isinstance(store, Store)
+    _lift(store, txn, data)
+    try:
+        with files.lock(store.vault.readers_lock, wait_seconds=DRAIN_SECONDS_MAX):
+            drained.append(True)
+    except Locked:  # whoever still reads keeps what it has open; the run says so
+        drained.append(False)
+
+
+def _lift(store: OpenStore, txn: str, data: bytes) -> None:
+    """End the fences, under the epoch that is live by now."""
+    assert isinstance(store, Store)
+    clock = partial(int, canonical.decode(data)["time"])
+    if store.calls is not None and store.calls.refresh()[0].fence is not False:
+        store.calls.lift(now=clock, random=os.urandom)
+    store.log.lift(now=clock, random=os.urandom, txn=txn)
+
+
+def intents(drained: list[bool]) -> Intents:
+    """Return the intents of a run, which notes in `drained` whether a reader was still there."""
+    return {FENCE: Intent(fence, undo=_lift), ERASE: Intent(erase), LIFT: Intent(partial(lift, drained=drained))}
+
+
+INTENTS: Intents = intents([])

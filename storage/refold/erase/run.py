@@ -1,0 +1,247 @@
+"""Run: carry out an erasure. Before SEALED it can be rolled back, after it only completed; killed anywhere, `refold recover` ends it right.
+
+    without a lock      begin the next epoch; fold the log without what is erased, under its state key
+    under mutate.lock   catch up; fence: nothing is added from here; read what came meanwhile
+                        give the epoch its secrets and SEAL it; CURRENT; destroy the older root
+                        take the payloads out of both logs; lift; drain readers; remove what is left of before
+    afterwards          look at what stands on disk, and sign the head
+
+Removing an event and folding again is the whole of it: state = fold(log without X). What the fold need not read again it carries
+(`rebuild`), and what it reads it reads through the next keyring, to which everything that is erased is dark already.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from refold import canonical, extractors, journal
+from refold.asking import Model
+from refold.calls.recordings import follow_epoch
+from refold.erase import check, epoch, intents, leftover
+from refold.erase.blank import parts_of
+from refold.erase.epoch import Begun
+from refold.erase.model import Mode, Reached, Target
+from refold.erase.reach import Census, inputs_meet
+from refold.erase.rebuild import Rebuild, Report
+from refold.erase.successor import Successor
+from refold.errors import Drifted
+from refold.extractors import Choice
+from refold.journal import LogCommit, Place, Step
+from refold.keys.keyring import Keyring, Secrets
+from refold.model import Event
+from refold.outside import Clock, Random
+from refold.state.generation import read_current, state_folder
+from refold.state.manifest import CURRENT, Manifest
+from refold.store import Store
+
+PLAN = "refold erase plan"
+ERASE = journal.Kind("erase")  # appends are held by its fence alone
+Review = Callable[[Sequence[Event]], bool]  # whether events that came after the plan hold a mention that nobody decided about
+
+
+class Undecided(Drifted):
+    """Something came after the plan that may be about the person: it has to be reviewed first."""
+
+    code = "RF-DRIFT-003"
+
+
+def silent(done: int, of: int) -> None:
+    """Tell nobody how far it is."""
+
+
+def run(
+    store: Store,
+    target: Target,
+    *,
+    choice: Choice | None = None,
+    review: Review = lambda events: False,
+    carried: Collection[bytes] = (),
+    now: Clock,
+    random: Random = os.urandom,
+    progress: Report = silent,
+) -> Reached:
+    """Carry out an erasure and return what it reached.
+
+    `choice` is by what the state was folded; `review` is asked about the events that came after the plan; `carried` are ids beside those
+    of subjects whose secrets go along. Raises Undecided, Drifted where the plan is not of this log, ModelFailed, Locked, Blocked, Usage,
+    WriteFailed.
+    """
+    journal.require_clear(store.places)
+    work = Work(store, target, choice or Choice.of(), review, carried, now, random, progress)
+    with extractors.modelled(store, work.choice, require=None, now=now, random=random) as (model, _):
+        return _carried_out(work, model)
+
+
+@dataclass(slots=True)
+class Work:
+    """An erasure under way."""
+
+    store: Store
+    target: Target
+    choice: Choice
+    review: Review
+    carried: Collection[bytes]
+    now: Clock
+    random: Random
+    progress: Report
+    census: Census = field(init=False)
+    reviewed: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.census = Census(self.target.subjects, self.target.events, self.store.keyring.epoch)
+        self.reviewed = self.target.size
+
+    def read_on(self) -> None:
+        """Read what came since, and let it be reviewed. Raises Undecided."""
+        log = self.store.log
+        head, _ = log.refresh()
+        self.census.take(log.rows(self.census.end, head.size))
+        met = frozenset(self.census.reach.seqs)
+        new = [event for events in log.events(self.reviewed, head.size) for event in events if event.seq not in met]
+        if new and self.review(new):
+            raise Undecided("something came after the plan that nobody has decided about", hint="refold erase review")
+        self.reviewed = head.size
+
+    def secrets(self, begun: Begun) -> Secrets:
+        """Return the secrets of the next epoch, by what was read of the log so far."""
+        return epoch.secrets(self.store.keyring, begun, self.target, self.census, carried=self.carried, random=self.random)
+
+    def successor(self, full: Secrets) -> Successor:
+        """Return the store as the next epoch will open it."""
+        return Successor(self.store, Keyring(full), random=self.random)
+
+
+def _carried_out(work: Work, model: Model | None) -> Reached:
+    store = work.store
+    _require_planned_here(store, work.target)
+    work.read_on()
+    before = store.keyring.epoch
+    begun = epoch.begin(store, random=work.random)
+    rebuild = Rebuild(work.successor(work.secrets(begun)), store, work.choice.recipe, random=work.random)
+    try:
+        _build(work, rebuild, begun, model)
+        with journal.mutating(store.places, random=work.random) as turn:
+            if read_current(state_folder(store)) != rebuild.base.current or store.log.recheck_keys().epoch != before:
+                rebuild.discard()
+                rebuild = Rebuild(work.successor(work.secrets(begun)), store, work.choice.recipe, random=work.random)
+                _build(work, rebuild, begun, model)
+            done = _transact(work, turn, rebuild, begun)
+    except BaseException:
+        if store.vault.live_epoch() == before:  # else it is sealed, and only to be completed
+            _give_up(work, rebuild, begun)
+        raise
+    check.require_done(store, done, work.census.reach.seqs, is_kept=work.target.mode is Mode.KEEP_CIPHERTEXT)
+    return done
+
+
+def _build(work: Work, rebuild: Rebuild, begun: Begun, model: Model | None) -> None:
+    """Fold the log without what is erased."""
+    work.read_on()
+    successor = work.successor(work.secrets(begun))
+    if rebuild.is_needed:
+        rebuild.carry(successor, frozenset(work.census.reach.seqs), ask=model, progress=work.progress)
+        rebuild.extend(successor, successor.log.head.size, progress=work.progress)
+    successor.log.close()
+    rebuild.base.close()
+
+
+def _give_up(work: Work, rebuild: Rebuild, begun: Begun) -> None:
+    """Take away what was made, unless a transaction is left that needs it."""
+    if not any(entry.forbids_changes for entry in journal.entries(work.store.places)):
+        rebuild.discard()
+        epoch.abandon(work.store.vault, begun.epoch)
+
+
+def _transact(work: Work, turn: journal.Turn, rebuild: Rebuild, begun: Begun) -> Reached:
+    """Fence, and carry out the rest as one transaction; where something must be reviewed first, lift the fence again."""
+    store, drained = work.store, list[bool]()
+    if store.calls is not None:
+        follow_epoch(store.calls, store.log.head.epoch, now=work.now, random=work.random)
+    transaction = turn.begin(ERASE, store=store, intents=intents.intents(drained))
+    transaction.carry_out([_commit(work, intents.FENCE, {"time": work.now()})], last=False)
+    try:
+        work.read_on()
+        full = work.secrets(begun)
+        manifest = _delta(work, rebuild, full)
+        calls = _calls(store, work.census.reach.ids)
+        steps = [*_steps(work, begun, full, manifest, calls)]
+    except BaseException:
+        transaction.roll_back()
+        raise
+    reach, is_kept = work.census.reach, work.target.mode is Mode.KEEP_CIPHERTEXT
+    replaced = [] if is_kept else parts_of(store.log.head.parts, reach.seqs)
+    transaction.carry_out(steps, last=True)
+    return Reached(
+        epoch_before=begun.epoch - 1,
+        epoch_after=begun.epoch,
+        erasure_seqs=check.erasures(store.log, begun.epoch),
+        events=reach.events,
+        shared_events=reach.shared,
+        calls=len(calls),
+        calls_replayed=rebuild.inputs[False],
+        calls_made=rebuild.inputs[True],
+        parts_replaced=len(replaced),
+        generation=manifest.pointer.number if manifest else 0,
+        readers_drained=all(drained),
+    )
+
+
+def _delta(work: Work, rebuild: Rebuild, full: Secrets) -> Manifest | None:
+    """Fold what came until the fence, and write the manifest."""
+    if not rebuild.is_needed:
+        return None
+    successor = work.successor(full)
+    rebuild.extend(successor, successor.log.head.size, progress=silent)
+    manifest = rebuild.finish(successor)
+    successor.log.close()
+    return manifest
+
+
+def _calls(store: Store, ids: Sequence[bytes]) -> list[int]:
+    """Return the recordings that rest on one of these events."""
+    if store.calls is None or not ids:
+        return []
+    store.calls.refresh()
+    events = frozenset(ids)
+    return [rows.first + row for rows in store.calls.rows() for row in inputs_meet(rows, events).nonzero()[0].tolist()]
+
+
+def _steps(work: Work, begun: Begun, full: Secrets, manifest: Manifest | None, calls: Sequence[int]) -> Iterator[Step]:
+    """Yield what is to be done behind the fence, in the order in which it must last."""
+    store, seqs, is_kept = work.store, work.census.reach.seqs, work.target.mode is Mode.KEEP_CIPHERTEXT
+    yield from epoch.steps(store, begun, full, random=work.random)
+    folder = state_folder(store)
+    current = read_current(folder)
+    at = journal.Target(Place.STORE, f"{folder.name}/{CURRENT}")
+    if manifest is not None:
+        before = journal.ABSENT if current is None else journal.digest(current)
+        yield journal.write(at, manifest.pointer.raw, before=before, keeps_before=False)
+    said = {
+        "calls": list(calls),
+        "calls_txn": work.random(16).hex(),
+        "epoch": begun.epoch - 1,
+        "is_kept": is_kept,
+        "seqs": list(seqs),
+        "time": work.now(),
+    }
+    yield _commit(work, intents.ERASE, said)
+    yield _commit(work, intents.LIFT, {"time": work.now()})
+    yield from leftover.steps(store, manifest, begun.epoch - 1, seqs=seqs, calls=calls, is_kept=is_kept)
+
+
+def _commit(work: Work, intent: str, said: Mapping[str, object]) -> LogCommit:
+    return LogCommit(txn=work.random(16).hex(), intent=intent, data=canonical.encode(dict(said)))
+
+
+def _require_planned_here(store: Store, target: Target) -> None:
+    """Refuse a target that was planned on another log than this. Raises Drifted."""
+    head, _ = store.log.refresh()
+    if target.size > head.size or (target.size and store.log.row(target.size - 1).hashes()[0] != target.last_hash):
+        raise Drifted(
+            "the erasure was planned on another log, or on one that was longer", path=store.log.place.folder, hint="refold erase plan"
+        )
+
+
+__all__ = ["ERASE", "Undecided", "run"]
