@@ -18,6 +18,7 @@ from refold.errors import Usage, VerificationIncomplete, WriteFailed
 from refold.heads.checkpoint import known_keys
 from refold.memory import Memory
 from refold.receipts.verify import verify as verify_paper
+from refold.recover import heal
 from refold.recover import repair as repairs
 from refold.recover.repair import Repaired, Sources, plan
 from refold.recover.replay import Proof
@@ -134,6 +135,14 @@ def test_r8_bytes_that_no_hash_vouches_for_are_never_taken(places: Places, copy:
     done = repaired(places, copy)
     assert done.healed == ()
     assert path.read_bytes() == b""
+
+
+def test_r8_entries_that_are_written_otherwise_than_they_were_signed_are_not_taken(places: Places, copy: Path, monkeypatch: Any):
+    with open_store(places) as store:
+        assert store.log.compact(now=now, random=os.urandom, parts_max=1).merged
+    path_with(places, 0).write_bytes(b"")
+    monkeypatch.setattr(heal, "_rewritten", lambda source, part: bytes(part.size))  # as another version of Arrow might
+    assert repaired(places, copy).healed == ()
 
 
 def test_a_copy_of_another_history_heals_nothing_and_is_named(places: Places, tmp_path: Path, copy: Path):
