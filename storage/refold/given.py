@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 
 from refold import times
 from refold.closed.closure import Level
 from refold.errors import Usage
-from refold.model import Role
+from refold.model import AliasKind, Role
 
 
 def moment(when: str | int | None, what: str) -> int | None:
@@ -53,3 +54,12 @@ def fact_id(text: str) -> bytes:
         return bytes.fromhex(text)
     except ValueError:
         raise Usage("a fact id is an even number of hex digits", hint="refold facts") from None
+
+
+def alias_kind(alias: str) -> AliasKind:
+    """Return what kind of alias this is by its form: an address, a number, a word, or a name."""
+    if re.fullmatch(r"\S+@\S+\.\S+", alias):
+        return AliasKind.EMAIL
+    if re.fullmatch(r"\+?[0-9][0-9 ()/.-]{4,}", alias):
+        return AliasKind.PHONE
+    return AliasKind.HANDLE if re.fullmatch(r"[a-z0-9_.-]+", alias) else AliasKind.NAME

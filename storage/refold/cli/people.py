@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from refold import given as given_as
 from refold import times
 from refold.cli import arguments
 from refold.cli.command import FORMAT_VERSION, Command, opened
@@ -31,19 +31,10 @@ def _configure_add(command: ArgumentParser) -> None:
 
 def _add(given: Namespace) -> Outcome:
     words = arguments.read_stdin().splitlines() if given.alias == ["-"] else given.alias
-    aliases = [(AliasKind(given.kind) if given.kind else kind_of(word), word) for word in words if word.strip()]
+    aliases = [(AliasKind(given.kind) if given.kind else given_as.alias_kind(word), word) for word in words if word.strip()]
     with opened(given) as memory:
         subject = memory.subject_add(aliases)
     return Outcome({"subject": subject.hex(), "aliases": len(aliases)}, [f"subject {subject.hex()}"], format_version=FORMAT_VERSION)
-
-
-def kind_of(alias: str) -> AliasKind:
-    """Return what kind of alias this is by its form: an address, a number, a word, or a name."""
-    if re.fullmatch(r"\S+@\S+\.\S+", alias):
-        return AliasKind.EMAIL
-    if re.fullmatch(r"\+?[0-9][0-9 ()/.-]{4,}", alias):
-        return AliasKind.PHONE
-    return AliasKind.HANDLE if re.fullmatch(r"[a-z0-9_.-]+", alias) else AliasKind.NAME
 
 
 def _configure_list(command: ArgumentParser) -> None:

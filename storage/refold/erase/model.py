@@ -61,6 +61,20 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """What a search through the log found of a request, up to an entry. No word of anybody: ids, places and how each was recognised."""
+
+    subjects: frozenset[SubjectId]  # every id of the people meant
+    events: frozenset[EventId]  # selected by source, event, ingest or time
+    declared: int  # events that concern one of the people
+    candidates: tuple[Candidate, ...]  # in the order of the log; of what is declared or selected anyway there are none
+    alike: frozenset[SubjectId]  # other people with an alias that could mean the same person
+    unread: int  # events that are dark: nothing can be found in them, nor read by anybody
+    size: int  # entries of the log that were read
+    last_hash: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """What an erasure removes, as it was planned on one head of the log. The only thing that a run takes.
 

@@ -1,0 +1,120 @@
+"""Who is meant: the people that a request names, with every id and alias that the memory knows of them, and how others refer to them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from refold import given, ingest
+from refold.erase.mentions import Matcher, Relation
+from refold.erase.model import Selector
+from refold.errors import Usage
+from refold.log.events import SubjectEntry
+from refold.model import AliasKind, Mention, SubjectId, normalise
+from refold.reading import Claim
+from refold.state.claims import claims
+from refold.state.generation import State
+from refold.store import Store
+
+Alias = tuple[AliasKind, str]
+OF_HANDLES = re.compile(r"([^\W\d_]{2,})[._-]([^\W\d_]{2,})")
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who is meant. Without ids where nobody is known by these aliases: then only mentions can be found."""
+
+    subjects: frozenset[SubjectId]
+    aliases: tuple[Alias, ...]  # as they were declared or named, and as the person gave them in what they said
+    relations: tuple[Relation, ...] = ()
+
+    def matcher(self) -> Matcher:
+        """Return what finds this person in texts."""
+        return Matcher(_read(self.aliases), self.relations)
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The people who are meant, and the ids of others whose aliases could mean one of them."""
+
+    meant: tuple[Person, ...]
+    alike: frozenset[SubjectId]
+
+    @property
+    def subjects(self) -> frozenset[SubjectId]:
+        return frozenset(subject for person in self.meant for subject in person.subjects)
+
+
+def people(store: Store, state: State, selector: Selector) -> People:
+    """Return the people that a selector means. Raises Usage where an id is nobody's."""
+    known = ingest.subjects(store)
+    first_of = {entry.subject: first for first, entries in known.items() for entry in entries}
+    bearers = {normalise(alias): first for first, entries in reversed(known.items()) for entry in entries for _, alias in entry.aliases}
+    strangers = [subject for subject in selector.subjects if subject not in first_of]
+    if strangers:
+        raise Usage("nobody is known by an id that was given", hint="refold subject list")
+    wanted = dict.fromkeys(first_of[subject] for subject in selector.subjects)
+    wanted |= dict.fromkeys(bearers[normalise(alias)] for _, alias in selector.aliases if normalise(alias) in bearers)
+    extra = tuple(one for one in selector.aliases if normalise(one[1]) not in bearers)
+    meant = [_person(state, known[first], extra if len(wanted) == 1 else ()) for first in wanted]
+    if extra and len(wanted) != 1:
+        meant.append(Person(frozenset(), extra, _relations(state, extra)))
+    return People(tuple(meant), _alike(known, wanted, meant))
+
+
+def _person(state: State, entries: Sequence[SubjectEntry], extra: Iterable[Alias]) -> Person:
+    subjects = frozenset(entry.subject for entry in entries)
+    declared = [alias for entry in entries for alias in entry.aliases]
+    aliases = tuple(dict.fromkeys([*declared, *extra, *_told(state, subjects)]))
+    return Person(subjects, aliases, _relations(state, aliases))
+
+
+def _told(state: State, subjects: Iterable[SubjectId]) -> Iterator[Alias]:
+    """Yield the names and addresses that people gave as their own."""
+    for claim in state.claims([state.tags.mention(Mention(subject.hex())) for subject in subjects], {"name", "contact"}):
+        if claim.value:
+            yield (AliasKind.NAME if claim.relation == "name" else given.alias_kind(claim.value)), claim.value
+
+
+def _read(aliases: Iterable[Alias]) -> Iterator[Alias]:
+    """Yield aliases as they are searched for: an author is declared as a handle, and often is a name; a handle often holds one."""
+    for kind, alias in aliases:
+        read = given.alias_kind(alias) if kind is AliasKind.HANDLE else kind
+        yield read, alias
+        local = alias.partition("@")[0] if read is AliasKind.EMAIL else alias if read is AliasKind.HANDLE else ""
+        if parts := OF_HANDLES.fullmatch(local):
+            yield AliasKind.NAME, f"{parts[1]} {parts[2]}"
+
+
+def _relations(state: State, aliases: Iterable[Alias]) -> tuple[Relation, ...]:
+    """Return how others are related to somebody of these names, as facts say it, whether they still hold or not."""
+    if state.absent is not None:
+        return ()
+    matcher = Matcher(_read(aliases))
+    qualified = state.table("assertions", ["qualifier", "value"])
+    values = {value for value in qualified["value"].unique().to_pylist() if value and matcher.find(value)}
+    if not values:
+        return ()
+    rows = [
+        at
+        for at, (what, value) in enumerate(zip(*(column.to_pylist() for column in qualified.columns), strict=True))
+        if what and value in values
+    ]
+    found = claims(state.table("assertions").take(rows))
+    return tuple(dict.fromkeys(_relation(state, claim) for claim in found))
+
+
+def _relation(state: State, claim: Claim) -> Relation:
+    speakers = frozenset(one for one in claim.subjects if state.tags.mention(Mention(one.hex())) == claim.mention)
+    return Relation((claim.entity,), claim.qualifier, speakers)
+
+
+def _alike(known: Mapping[SubjectId, Sequence[SubjectEntry]], wanted: Iterable[SubjectId], meant: Sequence[Person]) -> frozenset[SubjectId]:
+    others = {first: entries for first, entries in known.items() if first not in set(wanted)}
+    matchers = [person.matcher() for person in meant]
+    return frozenset(
+        first
+        for first, entries in others.items()
+        if any(matcher.find(alias) for matcher in matchers for entry in entries for _, alias in entry.aliases)
+    )

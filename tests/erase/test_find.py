@@ -1,0 +1,164 @@
+"""Finding somebody: every planted variant, nobody's declared events twice, and what may be the same person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from refold.erase.find import find, reviewer
+from refold.erase.letters import is_near, plain
+from refold.erase.letters import words as spelled
+from refold.erase.mentions import Matcher, Relation
+from refold.erase.model import Found, Selector
+from refold.errors import Usage
+from refold.memory import Memory
+from refold.model import AliasKind, Source, SubjectId
+from tests.erase.corpus import Corpus, corpus
+from tests.erase.score import folded, found_of, score
+
+ADA = ((AliasKind.NAME, "Ada Brandt"), (AliasKind.EMAIL, "ada.brandt@example.org"), (AliasKind.PHONE, "+49 170 555 1000"))
+
+
+@pytest.fixture(scope="module")
+def made() -> Corpus:
+    return corpus(700, count=10)
+
+
+@pytest.fixture(scope="module")
+def filled(made: Corpus, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Memory, list[int]]]:
+    memory, seqs = folded(tmp_path_factory.mktemp("found"), made)
+    with memory:
+        yield memory, seqs
+
+
+def searched(memory: Memory, selector: Selector) -> Found:
+    with memory._reading() as state:
+        return find(memory.store, state, selector)
+
+
+def test_every_planted_variant_is_found_and_few_others_are(made: Corpus, filled: tuple[Memory, list[int]]):
+    reached = score(filled[0], made, filled[1])
+    assert not reached.missed
+    assert reached.precision > 0.9
+
+
+def test_what_is_declared_is_counted_and_no_candidate(made: Corpus, filled: tuple[Memory, list[int]]):
+    memory, seqs = filled
+    person = made.people[0]
+    found = found_of(memory, person)
+    own = {seqs[at] for at in made.own(person.user)}
+    assert found.declared == len(own)
+    assert not own & {one.seq for one in found.candidates}
+
+
+def test_a_span_is_where_the_mention_stands(made: Corpus, filled: tuple[Memory, list[int]]):
+    memory, _ = filled
+    for person in made.people[:4]:
+        for one in found_of(memory, person).candidates:
+            words = memory.store.log.event(one.seq).text[slice(*one.span)]
+            assert bool(words) == (" in the " not in one.variant)
+            if one.variant == "name":
+                assert {each[0] for each in spelled(words)} <= {each[0] for each in spelled(person.name)}
+
+
+def test_events_are_selected_by_where_they_come_from(made: Corpus, filled: tuple[Memory, list[int]]):
+    memory, seqs = filled
+    draft = made.drafts[5]
+    assert draft.source is not None
+    by_source = searched(memory, Selector(sources=(Source(draft.source.kind, draft.source.ref),)))
+    document = {seqs[at] for at, one in enumerate(made.drafts) if one.source and one.source.document == draft.source.document}
+    assert by_source.events == {memory.store.log.event(seq).event_id for seq in document}
+    event = memory.store.log.event(seqs[5])
+    assert searched(memory, Selector(events=(event.event_id,))).events == {event.event_id}
+    assert len(searched(memory, Selector(before=made.drafts[50].said_at)).events) == 50
+
+
+def test_what_comes_after_is_reviewed_too(filled: tuple[Memory, list[int]]):
+    memory, seqs = filled
+    with memory._reading() as state:
+        holds = reviewer(memory.store, state, Selector(aliases=(ADA[0],)))
+    about = [memory.store.log.event(seq) for seq in seqs[:200]]
+    ada = bytes.fromhex(made_of(memory))
+    assert holds([one for one in about if "Ada" in one.text and ada not in one.subjects])
+    assert not holds([one for one in about if "Oslo" in one.text and "A" not in one.text])
+
+
+def made_of(memory: Memory) -> str:
+    """Return the id of Ada."""
+    return next(subject.hex() for subject, entries in memory.subjects().items() if entries[0].aliases[0][1] == "ada")
+
+
+def test_an_id_of_nobody_is_refused(filled: tuple[Memory, list[int]]):
+    with pytest.raises(Usage, match="nobody is known"):
+        searched(filled[0], Selector(subjects=(SubjectId(bytes(16)),)))
+
+
+def test_another_person_with_a_like_name_is_named(tmp_path: Path):
+    with Memory.create(tmp_path / "store", vault=tmp_path / "vault", root=tmp_path / "root") as memory:
+        memory.add("I live in Berlin.", user_id="ada")
+        memory.add("I live in Oslo.", user_id="ben", author="Ada Brandt")
+        memory.subject_add([(AliasKind.HANDLE, "ada"), (AliasKind.NAME, "Ada Brandt-Kern")])
+        found = searched(memory, Selector(aliases=((AliasKind.HANDLE, "ada"),)))
+        assert len(found.alike) == 1
+        assert [one.variant for one in found.candidates] == ["name in the author"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Canada is large.",
+        "The brand is new.",
+        "adapt it by Tuesday",
+        "Call +49 170 555 1001.",
+        "write to ada.brandt@example.com.evil.net",
+        "ABC and GAB",
+        "We saw a branded coat.",
+    ],
+)
+def test_what_only_looks_a_little_like_it_is_left(text: str):
+    found = Matcher(ADA).find(text)
+    assert [variant for _, variant in found if variant != "name"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Ask Ada Maria Brandt about it.", "Ada Maria Brandt"),
+        ("Ada, Brandt and I", "Ada, Brandt"),
+        ("for A. M. Brandt", "Brandt"),
+        ("Adas Rad", "Adas"),
+        ("ada's car", "ada"),
+        ("mail Ada.Brandt+x@Example.org", "Ada.Brandt+x@Example.org"),
+        ("call (0170) 5551000 now", "(0170) 5551000"),
+        ("A-B wrote", "A-B"),
+    ],
+)
+def test_a_mention_is_found_where_it_stands(text: str, words: str):
+    assert words in [text[slice(*span)] for span, _ in Matcher(ADA).find(text)]
+
+
+def test_a_relation_is_a_mention_of_whom_a_fact_names():
+    speaker, other = SubjectId(b"s" * 16), SubjectId(b"o" * 16)
+    matcher = Matcher(ADA, [Relation(("ben",), "manager", frozenset({speaker}))])
+    assert matcher.find("My manager called.", speaker=speaker)
+    assert not matcher.find("My manager called.", speaker=other)
+    assert matcher.find("I met Ben's manager.", speaker=other)
+
+
+@given(st.text(max_size=40))
+def test_a_span_of_the_plain_form_leads_back_into_the_text(text: str):
+    said = plain(text)
+    for at in range(len(said.text)):
+        start, end = said.span(at, at + 1)
+        assert 0 <= start <= end <= len(text)
+
+
+@given(st.text("abc", max_size=6), st.text("abc", max_size=6), st.integers(0, 2))
+def test_nearness_is_the_same_both_ways_and_within_the_lengths(a: str, b: str, most: int):
+    assert is_near(a, b, most) == is_near(b, a, most)
+    assert is_near(a, a, 0)
+    assert not is_near(a, b, most) or abs(len(a) - len(b)) <= most
