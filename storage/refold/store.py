@@ -149,6 +149,11 @@ def create(where: Places, *, now: Clock, random: Random = os.urandom) -> Store:
 
 def open_store(where: Places, *, random: Random = os.urandom) -> Store:
     """Open a store. Raises StoreMissing, UnsupportedVersion, KeyMissing, Usage (another store's vault), Corrupt."""
+    return Store(where, own_vault(where, random=random), random=random)
+
+
+def own_vault(where: Places, *, random: Random = os.urandom) -> Vault:
+    """Open the vault of a store that is there. Raises StoreMissing, UnsupportedVersion, KeyMissing, Usage (another's vault), Corrupt."""
     origin = _origin(where.store)
     if origin is None:
         raise StoreMissing("there is no store here", path=where.store, hint="refold init")
@@ -158,7 +163,7 @@ def open_store(where: Places, *, random: Random = os.urandom) -> Store:
             path = where.store / AUTHORITY
             raise Corrupt("store.json names another log than the commits beside it, which are this vault's", path=path, hint="refold audit")
         raise Usage("store and vault belong to different logs", path=where.vault, hint="refold help keys")
-    return Store(where, vault, random=random)
+    return vault
 
 
 def vault_of(where: Places) -> Vault:

@@ -201,7 +201,10 @@ def _destroyed(given: Namespace, paper: Verified) -> list[int]:
 
 
 def _key_show(given: Namespace) -> Outcome:
-    keys = [str(each) for each in _pinned(given)]
+    from refold.heads.checkpoint import vault_keys
+    from refold.store import own_vault
+
+    keys = [str(each) for each in vault_keys(own_vault(places_of(given)))]
     return Outcome({"keys": keys}, keys, format_version=FORMAT_VERSION)
 
 

@@ -20,10 +20,9 @@ from refold.copies.folder import HINT, Copy
 from refold.copies.mirror import LOGS, copy_store
 from refold.errors import Corrupt, UnsupportedVersion, Usage
 from refold.keys import crypto
-from refold.keys.vault import open_vault
 from refold.log.head import Head, Place, newest
 from refold.outside import Clock, Random
-from refold.store import AUTHORITY, Places
+from refold.store import AUTHORITY, Places, own_vault
 
 FORMAT = "refold.backup/1"
 MANIFEST = "backup.json"
@@ -61,7 +60,7 @@ class Backup:
 def backup(places: Places, where: Path, *, now: Clock, random: Random) -> Backup:
     """Make a backup in a new or empty folder; one that was interrupted is gone on with. Raises Usage, Locked, Corrupt, WriteFailed."""
     folder.require_apart(where, places)
-    vault = open_vault(places.vault, places.root, random=random)
+    vault = own_vault(places, random=random)
     signer = vault.signer()
     folder.claim(where, Copy.BACKUP, places.origin)
     with files.lock(where, wait_seconds=0):

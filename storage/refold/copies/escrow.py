@@ -23,7 +23,7 @@ from refold.errors import Corrupt, KeyMissing, Usage
 from refold.keys import crypto, epochs
 from refold.keys.vault import PIN, SIGNING, Vault, open_vault
 from refold.outside import Clock, Random
-from refold.store import Places
+from refold.store import Places, own_vault
 
 KEPT = (SIGNING.parent.name, PIN.parent.name)  # folders of the vault that go along whole
 NAME = re.compile(rf"({'|'.join(KEPT)})(/[0-9a-z][0-9a-z._-]*){{1,2}}|[a-z]+")
@@ -49,7 +49,7 @@ def make(places: Places, path: Path, recipient_pem: bytes, *, now: Clock, random
         raise Usage("the recipient's file is not the PEM of an X25519 public key", hint=HINT) from None
     if files.look(path) is not None:
         raise Usage("there is something of that name: an escrow copy replaces nothing", path=path, hint=HINT)
-    vault = open_vault(places.vault, places.root, random=random)
+    vault = own_vault(places, random=random)
     epoch = vault.live_epoch()
     key, tables = epochs.export(vault.keys, epoch, origin=vault.origin, public_keys=vault.public_keys, roots=vault.roots)
     made = Escrow(path, vault.origin, epoch, recipient, now())

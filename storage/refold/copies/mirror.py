@@ -13,10 +13,9 @@ from refold import files
 from refold.copies import bring, folder
 from refold.copies.folder import Copy
 from refold.errors import Usage
-from refold.keys.vault import open_vault
 from refold.log.commit import FORMAT
 from refold.log.head import Place
-from refold.store import AUTHORITY, Places
+from refold.store import AUTHORITY, Places, own_vault
 
 LOGS = {"log": FORMAT}
 
@@ -48,7 +47,7 @@ def mirror(places: Places, where: Path, *, deep: bool = False, must_exist: bool 
 
 def copy_store(places: Places, where: Path, *, deep: bool = False) -> bring.Brought:
     """Bring the logs and what stands beside them to a folder that was claimed, and is held by a lock."""
-    vault = open_vault(places.vault, places.root, random=_no_random)
+    vault = own_vault(places, random=_no_random)
     bring.bring_file(places.store / AUTHORITY, where / AUTHORITY)
     listed = bring.aside(places.store)  # before the head is read: so the log that is brought has whatever they speak of
     done = [
