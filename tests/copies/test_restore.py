@@ -15,7 +15,7 @@ from refold.copies import restore as restores
 from refold.copies.backup import backup
 from refold.copies.mirror import mirror
 from refold.copies.restore import plan, restore
-from refold.errors import Blocked, Corrupt, KeyMissing, Usage
+from refold.errors import Corrupt, KeyMissing, Usage
 from refold.log import entry, parts
 from refold.log.head import newest
 from refold.memory import Memory
@@ -27,7 +27,7 @@ from refold.store import Places, Store, open_store
 from tests.conftest import now
 from tests.copies.conftest import EVERY, as_store, whole
 from tests.journal import CALLS, KILLED, changes_of, in_child, killing, left, tree
-from tests.log import Disk, pass_a_fence, say, texts
+from tests.log import Disk, say, texts
 
 
 def head_of(store: Store) -> SeenHead:
@@ -172,15 +172,6 @@ def test_without_its_keys_nothing_is_restored(store: Store, older: tuple[Path, S
     where = Places(tmp_path / "new/store", tmp_path / "nowhere", store.places.root, store.origin)
     with pytest.raises(KeyMissing):
         plan(where, source, seen=[seen], random=os.urandom)
-
-
-def test_a_copy_from_before_a_change_of_keys_is_refused_for_what_was_erased_would_come_back(
-    store: Store, older: tuple[Path, SeenHead], tmp_path: Path
-):
-    source, _ = older
-    pass_a_fence(store)
-    with pytest.raises(Blocked, match="an erasure lies between"):
-        plan(new_place(store, tmp_path), source, seen=[], random=os.urandom)
 
 
 def test_a_backup_made_under_a_fence_keeps_it(store: Store, there: Path, tmp_path: Path):

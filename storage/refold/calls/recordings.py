@@ -19,8 +19,8 @@ from refold.calls.totals import decode as decode_totals
 from refold.calls.totals import encode as encode_totals
 from refold.errors import KeyMissing, UnsupportedVersion, Usage
 from refold.keys.keyring import Keyring
-from refold.log import append, entry
-from refold.log.append import Propose, Sealable
+from refold.log import append, entry, succession
+from refold.log.append import Sealable
 from refold.log.head import Head
 from refold.log.log import Log
 from refold.log.parts import Rows
@@ -190,35 +190,7 @@ class Recordings:
         """Bring the log of the calls to the epoch of the log, where an erasure has not. Raises Locked under a fence, Blocked."""
         head, keyring = self._store.log.refresh()
         append.refuse_fence(head, keyring)
-        follow_epoch(log, head.epoch, now=self._now, random=self._random)
-
-
-def follow_epoch(log: Log, epoch: int, *, now: Clock, random: Random) -> None:
-    """Bring the log of the calls to an epoch."""
-    log.recheck_keys()
-    while log.refresh()[0].epoch < epoch:
-        for propose in (_fence(epoch, now=now, random=random), _lift(now=now, random=random)):
-            append.run(log, propose, now=now, random=random)
-
-
-def _fence(target: int, *, now: Clock, random: Random) -> Propose:
-    def propose(head: Head, keyring: Keyring) -> append.Proposal | None:
-        if head.fence is not False or head.epoch >= target:
-            return None
-        after = head.epoch + 1
-        opened = append.controlling(EntryKind.FENCE, {}, fence=lambda *_: after, epoch=head.epoch, now=now, random=random)
-        return opened(head, keyring)
-
-    return propose
-
-
-def _lift(*, now: Clock, random: Random) -> Propose:
-    def propose(head: Head, keyring: Keyring) -> append.Proposal | None:
-        if head.fence is False:
-            return None
-        return append.controlling(EntryKind.LIFT, {}, fence=lambda *_: False, epoch=int(head.fence), now=now, random=random)(head, keyring)
-
-    return propose
+        succession.follow(log, head.epoch, now=self._now, random=self._random)
 
 
 def _is_readable(one: Sealable, keyring: Keyring) -> bool:

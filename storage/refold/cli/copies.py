@@ -128,6 +128,8 @@ def _restored(where: Places, found: Restoration, *, done: bool) -> Outcome:
         "files": len(found.files),
         "bytes": found.size,
         "lost": {"first": first, "end": end},
+        "epochs": found.epochs,
+        "erased": found.erased,
     }
     verb = "made" if done else "would make"
     lines = [visible(f"{verb} {where.store} of the {found.kind}: {plural(found.head.size, 'entry', 'entries')}, {found.size:,} bytes")]
@@ -135,6 +137,10 @@ def _restored(where: Places, found: Restoration, *, done: bool) -> Outcome:
         lines.append(
             f"lost: {plural(end - first, 'entry', 'entries')}, {first} to {end - 1}, which were in the log once and are not in this copy"
         )
+    if found.epochs and done:
+        lines.append(f"erased again: {plural(found.erased, 'entry', 'entries')} that were erased since the copy was made")
+    elif found.epochs:
+        lines.append(f"{plural(found.epochs, 'erasure')} came since the copy was made: what went then goes from it too, before it opens")
     if done:
         lines.append("there is no state yet: refold fold")
     else:

@@ -1,15 +1,16 @@
 """Restore: a store made of a backup or a mirror, at an empty place, with the vault that is there.
 
 Everything is checked before anything is written. Then the files are copied, which means nothing as long as there is no store.json; and
-one transaction, which holds all appends, commits the `restored` entry where the copy is older than what is known of the log, and writes
-store.json. The entry names what is given up, (size, root), so that a witness takes the shorter log for a successor and not for a fork.
+one transaction, which holds all appends, commits the `restored` entry where the copy is older than what is known of the log, brings it
+through the epochs that came since, without what was erased in them, and writes store.json. The entry names what is given up, (size, root),
+so that a witness takes the shorter log for a successor and not for a fork.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from refold import canonical, files, journal
 from refold.copies import backup
 from refold.copies.backup import Listed
 from refold.copies.folder import HINT, Copy, kind_of
+from refold.erase import again
 from refold.errors import Blocked, Corrupt, Usage
 from refold.heads import kept
 from refold.heads.witness import HEADS
@@ -50,6 +52,8 @@ class Restoration:
     head: Head  # of the copy
     files: tuple[Listed, ...]
     abandoned: SeenHead | None  # what is known of the log beyond the copy
+    epochs: int = 0  # that came since: what was erased then is erased from the copy too, before there is a store
+    erased: int = 0  # entries, of the log and of the calls, that were
 
     @property
     def lost(self) -> tuple[int, int] | None:
@@ -87,16 +91,13 @@ def plan(places: Places, source: Path, *, seen: Sequence[SeenHead], random: Rand
     if kind is Copy.BACKUP:
         backup.check(source, public_keys=vault.public_keys)
     head = backup.check_log(source, places.origin, vault.public_keys)
-    if keyring.epoch != head.epoch:
-        # Whatever was erased since would come back: it has to be erased again before the store opens.
-        raise Blocked(
-            f"the copy is of epoch {head.epoch}, the keys of epoch {keyring.epoch}: an erasure lies between", path=source, hint=HINT
-        )
+    if keyring.epoch < head.epoch:
+        raise Blocked(f"the copy is of epoch {head.epoch}, the newest keys of epoch {keyring.epoch}", path=source, hint=HINT)
     place = LogPlace(source / "log", places.origin, vault.public_keys)
     abandoned = _abandoned(place, head, seen)
     listed = tuple(backup.listed(source, vault.public_keys, places.origin))
     _require_empty(places.store, listed)
-    return Restoration(source, kind, places.origin, head, listed, abandoned)
+    return Restoration(source, kind, places.origin, head, listed, abandoned, epochs=keyring.epoch - head.epoch)
 
 
 def restore(places: Places, source: Path, *, confirm: str, seen: Sequence[SeenHead], now: Clock, random: Random) -> Restoration | None:
@@ -120,9 +121,13 @@ def restore(places: Places, source: Path, *, confirm: str, seen: Sequence[SeenHe
         authority = files.read(source / AUTHORITY)
         entry = [_entry(found.abandoned, now=now, random=random)] if found.abandoned else []
         forgotten = list(_forgotten(places, found.head.size)) if found.abandoned else []
-        steps = [*entry, *forgotten, journal.write(Target(Place.STORE, AUTHORITY), authority)]
+        steps = [*entry, *forgotten]
         with _half_open(places, random) as store:
+            gone = again.returned(store) if found.epochs else again.Returned((), ())
+            steps += [again.commit(gone, now=now, random=random)] if found.epochs else []
+            steps += [journal.write(Target(Place.STORE, AUTHORITY), authority), *again.removals(store, gone)]
             turn.commit(RESTORE, steps, store=store, intents=INTENTS)
+        found = replace(found, erased=len(gone.seqs) + len(gone.calls))
     open_store(places, random=random).close()
     return found
 
@@ -151,7 +156,8 @@ def run(store: OpenStore, txn: str, data: bytes) -> None:
         return head.fence
 
     body = {"abandoned_root": said["root"], "abandoned_size": said["size"]}
-    propose = append.controlling(EntryKind.RESTORED, body, fence=stays, now=lambda: said["time"], random=os.urandom)
+    epoch = store.log.head.epoch  # of the copy: it is brought to the live one after this
+    propose = append.controlling(EntryKind.RESTORED, body, fence=stays, epoch=epoch, now=lambda: said["time"], random=os.urandom)
     append.run(store.log, propose, now=lambda: said["time"], random=os.urandom, txn=txn)
 
 
@@ -240,4 +246,4 @@ def _unfinished(places: Places) -> str | None:
     return None
 
 
-INTENTS = {INTENT: Intent(run)}
+INTENTS = {INTENT: Intent(run), **again.INTENTS}

@@ -18,7 +18,6 @@ from dataclasses import dataclass, field
 
 from refold import canonical, extractors, journal
 from refold.asking import Model
-from refold.calls.recordings import follow_epoch
 from refold.erase import check, epoch, intents, leftover
 from refold.erase.blank import parts_of
 from refold.erase.epoch import Begun
@@ -30,6 +29,7 @@ from refold.errors import Drifted
 from refold.extractors import Choice
 from refold.journal import LogCommit, Place, Step
 from refold.keys.keyring import Keyring, Secrets
+from refold.log import succession
 from refold.model import Event
 from refold.outside import Clock, Random
 from refold.state.generation import read_current, state_folder
@@ -158,7 +158,7 @@ def _transact(work: Work, turn: journal.Turn, rebuild: Rebuild, begun: Begun) ->
     """Fence, and carry out the rest as one transaction; where something must be reviewed first, lift the fence again."""
     store, drained = work.store, list[bool]()
     if store.calls is not None:
-        follow_epoch(store.calls, store.log.head.epoch, now=work.now, random=work.random)
+        succession.follow(store.calls, store.log.head.epoch, now=work.now, random=work.random)
     transaction = turn.begin(ERASE, store=store, intents=intents.intents(drained))
     transaction.carry_out([_commit(work, intents.FENCE, {"time": work.now()})], last=False)
     try:
