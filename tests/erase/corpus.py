@@ -242,6 +242,12 @@ def _planted(known: tuple[Person, ...], draw: Random) -> Iterator[tuple[Draft, T
             if words := written(person):
                 yield _said_of(words, draw.choice(others), draw), _as_mention(person, variant)
         speaker = draw.choice(others)
+        moved: dict[str, object] = {"after": True}
+        beside = Draft(
+            "I live in Ghent.", scope=Scope(user=speaker.user), subjects=(person.user,), source=_source(speaker, draw), metadata=moved
+        )
+        yield beside, _as_shared(speaker, person)  # with it goes where the speaker lives, and where they lived before holds again
+        speaker = draw.choice(others)
         attended: dict[str, object] = {"attendees": [person.name]}
         minutes = Draft("The minutes are done.", scope=Scope(user=speaker.user), source=_source(speaker, draw), metadata=attended)
         yield minutes, _as_mention(person, IN_METADATA)

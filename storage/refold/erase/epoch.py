@@ -44,12 +44,22 @@ def abandon(vault: Vault, epoch: int) -> None:
     vault.roots.destroy(epoch)
 
 
-def secrets(keyring: Keyring, begun: Begun, target: Target, census: Census, *, carried: Collection[bytes], random: Random) -> Secrets:
+def secrets(
+    keyring: Keyring,
+    begun: Begun,
+    target: Target,
+    census: Census,
+    *,
+    carried: Collection[bytes],
+    dropped: Collection[bytes] = (),
+    random: Random,
+) -> Secrets:
     """Return all secrets of the next epoch: of whoever is known and not erased, and for the events that stay.
 
-    `carried` are further ids whose secrets go along: those of requests. The one that is carried out goes dark with its subject.
+    `carried` are further ids whose secrets go along: those of requests. The one that is carried out goes dark with its subject, and so do
+    those that are `dropped`, because they name them too.
     """
-    gone = target.subjects | {target.request_id}
+    gone = {*target.subjects, target.request_id, *dropped}
     return keyring.succeed(
         {*keyring.carried, *census.declared, *carried} - gone,
         begun=begun.secrets,

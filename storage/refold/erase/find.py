@@ -63,20 +63,21 @@ class Selected:
     events: frozenset[EventId]
     ingests: frozenset[bytes]
     before: int | None
+    before_kind: str | None
 
     @classmethod
     def of(cls, selector: Selector) -> Selected:
         """Read a selector."""
         whole = frozenset(source.document for source in selector.sources if not source.part)
         parts = frozenset(str(source) for source in selector.sources if source.part)
-        return cls(whole, parts, frozenset(selector.events), frozenset(selector.ingests), selector.before)
+        return cls(whole, parts, frozenset(selector.events), frozenset(selector.ingests), selector.before, selector.before_kind)
 
     def admits(self, event: Event) -> bool:
         """Whether an event is selected."""
         return (
             event.event_id in self.events
             or event.ingest in self.ingests
-            or (self.before is not None and event.said_at < self.before)
+            or (self.before is not None and event.said_at < self.before and self.before_kind in (None, event.source.kind))
             or (bool(self.documents) and event.source.document in self.documents)
             or (bool(self.parts) and str(event.source) in self.parts)
         )

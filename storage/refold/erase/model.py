@@ -20,6 +20,8 @@ class Stage(StrEnum):
     CERTIFIED = "certified"
     CERTIFIED_EXCEPT = "certified-except"
     REFUSED = "refused"
+    HELD = "held"  # no erasure, but what forbids one: what it selects has to be kept
+    RELEASED = "released"
 
 
 class Mode(StrEnum):
@@ -47,6 +49,11 @@ class Selector:
     events: tuple[EventId, ...] = ()
     ingests: tuple[bytes, ...] = ()  # 16 bytes each
     before: int | None = None  # µs: said before
+    before_kind: str | None = None  # of the source, where only that kind is meant
+
+    @property
+    def is_empty(self) -> bool:
+        return self == Selector()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,3 +122,23 @@ class Reached:
     parts_replaced: int
     generation: int  # of the state that was published; 0 where nothing was folded yet
     readers_drained: bool = True  # else a query of before was still open when its files went
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A request for erasure, or a hold that forbids some, and how far it has come. Times in µs."""
+
+    request_id: bytes  # 16 bytes, random
+    selector: Selector
+    received: int
+    due: int
+    stage: Stage
+    history: tuple[tuple[Stage, int], ...]  # every stage it came to, and when
+    reason: str = ""  # of a hold or a refusal, in an officer's words
+    asked_by: str = ""  # the principal; "" where nobody was named
+    approved_by: tuple[str, ...] = ()
+    mode: Mode = Mode.SHRED
+    suppresses: bool = True  # the declared handles must not come back by an import
+    suppresses_aliases: bool = False  # nor any other alias
+    found: Found | None = None
+    target: Target | None = None

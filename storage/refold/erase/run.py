@@ -58,6 +58,7 @@ def run(
     choice: Choice | None = None,
     review: Review = lambda events: False,
     carried: Collection[bytes] = (),
+    dropped: Collection[bytes] = (),
     now: Clock,
     random: Random = os.urandom,
     progress: Report = silent,
@@ -65,11 +66,11 @@ def run(
     """Carry out an erasure and return what it reached.
 
     `choice` is by what the state was folded; `review` is asked about the events that came after the plan; `carried` are ids beside those
-    of subjects whose secrets go along. Raises Undecided, Drifted where the plan is not of this log, ModelFailed, Locked, Blocked, Usage,
-    WriteFailed.
+    of subjects whose secrets go along, `dropped` those of them that do not any more. Raises Undecided, Drifted where the plan is not of
+    this log, ModelFailed, Locked, Blocked, Usage, WriteFailed.
     """
     journal.require_clear(store.places)
-    work = Work(store, target, choice or Choice.of(), review, carried, now, random, progress)
+    work = Work(store, target, choice or Choice.of(), review, carried, dropped, now, random, progress)
     with extractors.modelled(store, work.choice, require=None, now=now, random=random) as (model, _):
         return _carried_out(work, model)
 
@@ -83,6 +84,7 @@ class Work:
     choice: Choice
     review: Review
     carried: Collection[bytes]
+    dropped: Collection[bytes]
     now: Clock
     random: Random
     progress: Report
@@ -106,7 +108,9 @@ class Work:
 
     def secrets(self, begun: Begun) -> Secrets:
         """Return the secrets of the next epoch, by what was read of the log so far."""
-        return epoch.secrets(self.store.keyring, begun, self.target, self.census, carried=self.carried, random=self.random)
+        return epoch.secrets(
+            self.store.keyring, begun, self.target, self.census, carried=self.carried, dropped=self.dropped, random=self.random
+        )
 
     def successor(self, full: Secrets) -> Successor:
         """Return the store as the next epoch will open it."""

@@ -22,6 +22,7 @@ from refold.outside import Random
 
 CELL_KEY = label("refold.cell/key/v1")
 FACT_KEY = "refold/fact/v1"
+REQUEST_KEY = "refold/request/v1"
 BYTES = [bytes([value]) for value in range(256)]
 CELL_KEYS = [CELL_KEY + suite for suite in BYTES]
 
@@ -130,6 +131,13 @@ class Keyring:
         """Let go of the intermediate secrets that are kept. The keyring goes on working."""
         for kept in (self._nodes, self._living, self._carried):
             kept.clear()
+
+    def request_key(self, request_id: bytes) -> bytes:
+        """Return the key of a request for erasure: an explicit secret like a subject's; else one that only the live epoch derives.
+
+        So it dies with the epoch unless it is carried over, and never lies on disk beside the keyring.
+        """
+        return derive(self._living_secrets((request_id,)), REQUEST_KEY)
 
     def has_explicit(self, subject: bytes) -> bool:
         """Whether the subject's own secret was carried over from an earlier epoch."""

@@ -42,6 +42,7 @@ OURS = {
         rf"|witness/abandoned(/[0-9a-z.-]+|/{_TEMPORARY})?"
         rf"|cache(/verdict|/{_TEMPORARY})?"
         r"|quarantine(/[0-9a-z.-]+)?"
+        rf"|requests(/[0-9a-f]{{32}}|/{_TEMPORARY})?"
         rf"|migrate(/(\.tmp-)?[0-9a-f]{{32}}(/move|/records|/source\.[0-9]+|/{_TEMPORARY})?)?"
     ),
     Place.ROOT: re.compile(rf"{roots.FILE_NAME.pattern}|{_TEMPORARY}"),

@@ -1,0 +1,248 @@
+"""Requests for erasure: asked for, found, reviewed, planned, approved, run; and holds, which forbid what they select.
+
+    <vault>/requests/<id>        one request, in the form of `form`; replaced whole at every step
+
+The key of a request follows from the keyring and the request's random id (`Keyring.request_key`). In the epoch in which it was made that
+is the epoch's seed for subjects, so that no second copy of it lies anywhere; an epoch that follows carries it over as an explicit secret,
+beside those of the subjects. The erasure that the request asks for does not, nor that of anybody whom the request names: then what was
+found about them, and who they are, is dark, and the outline says how it ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from refold import files, times
+from refold.erase import form
+from refold.erase.form import Outline
+from refold.erase.model import Candidate, Decision, Found, Mode, Request, Selector, Stage, Target
+from refold.errors import Blocked, Corrupt, KeyMissing, NotAllowed, Usage
+from refold.keys import crypto
+from refold.outside import Clock, Random
+from refold.store import Store
+
+FOLDER = "requests"
+DAYS_TO_ANSWER = 30
+OVER = frozenset({Stage.CERTIFIED, Stage.CERTIFIED_EXCEPT, Stage.REFUSED, Stage.RELEASED})
+BEFORE_RUN = frozenset({Stage.REQUESTED, Stage.FOUND, Stage.REVIEWED, Stage.PLANNED, Stage.APPROVED})
+Change = Callable[[Request], Request]
+
+
+def ask(
+    store: Store,
+    selector: Selector,
+    *,
+    received: int | None = None,
+    due: int | None = None,
+    asked_by: str = "",
+    mode: Mode = Mode.SHRED,
+    suppresses: bool = True,
+    suppresses_aliases: bool = False,
+    now: Clock,
+    random: Random,
+) -> Request:
+    """Write down a request for erasure; due 30 days after it was received where nobody says otherwise. Raises Usage."""
+    moment = now()
+    received = moment if received is None else received
+    due = received + DAYS_TO_ANSWER * times.DAY if due is None else due
+    if received > moment + times.DAY or due < received:
+        raise Usage("a request is received before it is due, and not in time to come", hint="refold help requests")
+    made = _new(selector, Stage.REQUESTED, received, due, moment, random)
+    made = replace(made, asked_by=asked_by, mode=mode, suppresses=suppresses, suppresses_aliases=suppresses_aliases)
+    return _write(store, made, random=random)
+
+
+def hold(store: Store, selector: Selector, *, reason: str, asked_by: str = "", now: Clock, random: Random) -> Request:
+    """Forbid that what a selector names is erased, until the hold is released. Raises Usage."""
+    if not reason.strip():
+        raise Usage("a hold needs a reason: who relies on it is told no more than that it stands")
+    moment = now()
+    made = replace(_new(selector, Stage.HELD, moment, moment, moment, random), reason=reason, asked_by=asked_by)
+    return _write(store, made, random=random)
+
+
+def _new(selector: Selector, stage: Stage, received: int, due: int, moment: int, random: Random) -> Request:
+    if selector.is_empty:
+        raise Usage("nobody and nothing is selected", hint="refold help requests")
+    return Request(random(16), selector, received, due, stage, ((stage, moment),))
+
+
+def outlines(store: Store) -> list[Outline]:
+    """Return what can be seen of all requests without a key, the first due first. Raises Corrupt."""
+    found = [_outline(path) for path in _paths(store)]
+    return sorted(found, key=lambda one: (one.due, one.request_id))
+
+
+def chosen(store: Store, prefix: str) -> bytes:
+    """Return the id of the request that begins so. Raises Usage where there is none, or several."""
+    found = [path.name for path in _paths(store) if path.name.startswith(prefix.lower())] if prefix else []
+    if len(found) != 1:
+        raise Usage("no request has this id" if not found else "several requests have ids that begin so", hint="refold erase status")
+    return bytes.fromhex(found[0])
+
+
+def read(store: Store, request_id: bytes) -> Request:
+    """Open a request. Raises KeyMissing where it went dark with whom it was about, Usage where there is none, Corrupt."""
+    path = _path(store, request_id)
+    try:
+        outline = _outline(path)
+    except FileNotFoundError:
+        raise Usage("no request has this id", hint="refold erase status") from None
+    try:
+        return form.opened(outline, store.keyring.request_key(request_id), origin=store.origin)
+    except crypto.Unauthentic:
+        raise KeyMissing("this request does not open: it went dark with whom it was about", path=path, hint="refold erase status") from None
+
+
+def living(store: Store) -> Iterator[Request]:
+    """Yield every request that opens."""
+    for outline in outlines(store):
+        try:
+            yield read(store, outline.request_id)
+        except KeyMissing:
+            continue  # it is dark, as it is meant to be: its outline is all there is
+
+
+def carried(store: Store, target: Target) -> tuple[frozenset[bytes], frozenset[bytes]]:
+    """Return the requests whose keys outlive an erasure, and those whose keys do not: its own, and all that name who or what is erased.
+
+    What another request knows of them must go dark with them; it has to be asked anew for whoever else it named.
+    """
+    ours = list(living(store))
+    known = {request.request_id for request in ours if _meets(request, target)} | {target.request_id}
+    return frozenset(request.request_id for request in ours) - known, frozenset(known)
+
+
+def _meets(request: Request, target: Target) -> bool:
+    found = request.found
+    subjects = {*request.selector.subjects, *(found.subjects if found else ())}
+    events = {*request.selector.events, *(one.event_id for one in (found.candidates if found else ()))}
+    return not (target.subjects.isdisjoint(subjects) and target.events.isdisjoint(events))
+
+
+def change(store: Store, request_id: bytes, how: Change, *, now: Clock, random: Random) -> Request:
+    """Change a request as `how` says, one writer after the other; a stage that it comes to is written down with the time."""
+    with files.lock(store.vault.path / FOLDER):
+        before = read(store, request_id)
+        after = how(before)
+        if after.stage is not before.stage:
+            after = replace(after, history=(*after.history, (after.stage, now())))
+        return _write(store, after, random=random)
+
+
+def end(store: Store, request_id: bytes, stage: Stage, *, now: Clock, random: Random) -> None:
+    """Write down how a request ended, also where it is dark by now: what is sealed in it then stays as it is, for nobody to open."""
+    with files.lock(store.vault.path / FOLDER):
+        outline = _outline(_path(store, request_id))
+        history = (*outline.history, (stage, now()))
+        try:
+            request = read(store, request_id)
+        except KeyMissing:
+            files.replace(_path(store, request_id), replace(outline, stage=stage, history=history).raw)
+        else:
+            _write(store, replace(request, stage=stage, history=history), random=random)
+
+
+def search(request: Request, found: Found) -> Request:
+    """Return a request with what was found; what was decided, planned or approved before has to be looked at again."""
+    _require(request, BEFORE_RUN)
+    is_done = all(one.decision is not Decision.UNDECIDED for one in found.candidates)
+    stage = Stage.REVIEWED if is_done else Stage.FOUND
+    return replace(request, found=found, target=None, approved_by=(), stage=stage)
+
+
+def decide(request: Request, decisions: dict[tuple[int, int, int], Decision]) -> Request:
+    """Return a request with decisions about candidates, by entry and span. Raises Usage where one decides about nothing."""
+    _require(request, BEFORE_RUN)
+    found = request.found
+    if found is None:
+        raise Usage("nothing was searched for yet", hint=f"refold erase find {request.request_id.hex()[:8]}")
+    known = {_key(one) for one in found.candidates}
+    if unknown := decisions.keys() - known:
+        raise Usage(f"{len(unknown)} of the decisions are about no candidate of this request", hint="refold erase review")
+    candidates = tuple(replace(one, decision=decisions.get(_key(one), one.decision)) for one in found.candidates)
+    return search(request, replace(found, candidates=candidates))
+
+
+def _key(candidate: Candidate) -> tuple[int, int, int]:
+    return (candidate.seq, *candidate.span)
+
+
+def planned(request: Request, target: Target) -> Request:
+    """Return a request with its target, to be approved anew."""
+    _require(request, BEFORE_RUN)
+    return replace(request, target=target, stage=Stage.PLANNED, approved_by=())
+
+
+def approve(request: Request, *, by: str, needed: int) -> Request:
+    """Return a request with one more approval; of several, each by another named principal. Raises NotAllowed, Usage."""
+    if request.target is None or request.stage not in (Stage.PLANNED, Stage.APPROVED):
+        raise Usage("only what was planned can be approved", hint=f"refold erase plan {request.request_id.hex()[:8]}")
+    if needed > 1 and not by:
+        raise NotAllowed(f"{needed} people have to approve an erasure here: say who you are with --as", hint="refold help requests")
+    if by in request.approved_by:
+        raise NotAllowed("this principal has approved already: another one has to", hint="refold help requests")
+    approvals = (*request.approved_by, by)
+    return replace(request, approved_by=approvals, stage=Stage.APPROVED if len(approvals) >= needed else Stage.PLANNED)
+
+
+def refuse(request: Request, reason: str) -> Request:
+    """Return a request that is refused, for a reason. Raises Usage."""
+    _require(request, BEFORE_RUN)
+    if not reason.strip():
+        raise Usage("a refusal needs a reason: the person is owed one")
+    return replace(request, stage=Stage.REFUSED, reason=reason)
+
+
+def release(request: Request) -> Request:
+    """Return a hold that stands no more. Raises Usage."""
+    _require(request, frozenset({Stage.HELD}))
+    return replace(request, stage=Stage.RELEASED)
+
+
+def start(request: Request) -> Target:
+    """Return what an approved request erases. Raises Usage, Blocked where somebody has to approve or decide first."""
+    if request.target is None or request.stage not in (Stage.APPROVED, Stage.RUNNING):
+        raise Usage("only what was approved is erased", hint=f"refold erase approve {request.request_id.hex()[:8]}")
+    if undecided(request):
+        raise Blocked(f"{undecided(request)} mentions are undecided", hint=f"refold erase review {request.request_id.hex()[:8]}")
+    return request.target
+
+
+def undecided(request: Request) -> int:
+    """Return about how many mentions nobody has decided."""
+    return sum(one.decision is Decision.UNDECIDED for one in request.found.candidates) if request.found else 0
+
+
+def _require(request: Request, stages: frozenset[Stage]) -> None:
+    if request.stage not in stages:
+        raise Usage(f"this request is {request.stage}: that is not changed any more", hint="refold erase status")
+
+
+def _write(store: Store, request: Request, *, random: Random) -> Request:
+    key = store.keyring.request_key(request.request_id)
+    outline = form.sealed(request, key, origin=store.origin, nonce=random(crypto.NONCE_BYTES))
+    files.make_folder(store.vault.path / FOLDER)
+    files.replace(_path(store, request.request_id), outline.raw)
+    return request
+
+
+def _path(store: Store, request_id: bytes) -> Path:
+    return store.vault.path / FOLDER / request_id.hex()
+
+
+def _paths(store: Store) -> list[Path]:
+    folder = store.vault.path / FOLDER
+    if not files.is_folder(folder):
+        return []
+    return [folder / name for name in files.names(folder) if not name.startswith(files.TEMPORARY)]
+
+
+def _outline(path: Path) -> Outline:
+    raw = files.read(path)
+    try:
+        return Outline.read(raw)
+    except (ValueError, TypeError, KeyError):
+        raise Corrupt("a request for erasure is damaged", path=path, hint="refold help requests") from None
