@@ -50,6 +50,7 @@ LAYERS = {
     "refold.erase": 7,
     "refold.status": 7,
     "refold.memory": 8,
+    "refold.mcp": 9,
     "refold": 9,
     "flows": 10,
     "refold.cli": 10,
@@ -62,7 +63,9 @@ OWNERS = {
     "litellm": {"refold.calls.provider"},
     "openai": {"refold.calls.provider"},
     "httpx": {"refold.calls.wire", "refold.calls.provider"},
+    "fastmcp": {"refold.mcp"},
     "fcntl": {"refold.files"},
+    "mcp": {"refold.mcp"},
     "prefect": {"flows"},
     "pyarrow.parquet.encryption": {"refold.state.runs"},
 }

@@ -13,6 +13,7 @@ import os
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Iterator
 from importlib.resources import files as packaged
 from itertools import count
@@ -104,6 +105,11 @@ def ask_a_model(places: Places) -> None:
     with open_store(places) as store:
         first = next(store.log.events())[0]
         recorded(store, "http://127.0.0.1:8123/v1", first)
+
+
+def make_a_token(places: Places) -> None:
+    with Memory.open(places.store, vault=places.vault, root=places.root, now=lambda: times.parse("2024-12-01")) as memory:
+        memory.token_add("laptop", principal="operator")
 
 
 def beside_a_backup(places: Places) -> None:
@@ -220,6 +226,18 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
         (nothing, "migrate list"),
     ],
     "serve": [(nothing, "serve --port 70000")],
+    "mcp": [
+        (nothing, "mcp"),
+        (nothing, "mcp --http 0 --user ada"),
+        (nothing, "mcp token laptop --for operator"),
+        (make_a_token, "mcp token laptop --for operator"),
+        (nothing, "mcp token laptop --for nobody"),
+        (make_a_token, "mcp tokens"),
+        (make_a_token, "mcp revoke laptop"),
+        (nothing, "mcp revoke laptop"),
+        (nothing, "mcp config generic --user ada"),
+        (nothing, "mcp config codex"),
+    ],
     "demo": [(take_the_place_of_a_demo, "demo --store ~/taken")],
     "help": [(nothing, "help"), (nothing, "help limits"), (nothing, "help json"), (nothing, "help nonsense")],
     "none": [(nothing, ""), (nothing, "remember"), (nothing, "audit --nonsense")],
@@ -285,7 +303,8 @@ def filled_in(line: str, places: Places) -> str:
 def settled(text: str, folder: Path) -> str:
     """Replace what is another in every run: ids that were drawn, the folder, today, and sizes of what was compressed."""
     ids: dict[str, str] = {}
-    text = text.replace(str(folder), "~")
+    text = text.replace(str(folder), "~").replace(str(Path(sys.executable).parent), "BIN")
+    text = re.sub(r"refold_[0-9A-Za-z_-]{43}", "<token>", text)
     text = re.sub(r"[0-9a-f]{32}", lambda found: ids.setdefault(found[0], f"<id {len(ids) + 1}>"), text)
     text = re.sub(r"\b[0-9a-f]{8}\b", "<8 letters>", text)
     today = times.day(now())

@@ -22,10 +22,15 @@ OPERATORS = {
     "checkpoint": lambda memory: memory.checkpoint(),
     "fold": lambda memory: memory.fold(),
     "fold_plan": lambda memory: memory.fold_plan(),
+    "seen_by": lambda memory: memory.seen_by(Principal("operator", None)),
     "sql": lambda memory: memory.sql("select 1"),
     "status": lambda memory: memory.status(),
     "subject_add": lambda memory: memory.subject_add([(AliasKind.NAME, "Ben")]),
     "subjects": lambda memory: memory.subjects(),
+    "token_add": lambda memory: memory.token_add("laptop", principal="operator"),
+    "token_revoke": lambda memory: memory.token_revoke("laptop"),
+    "tokens": lambda memory: memory.tokens(),
+    "verify": lambda memory: memory.verify(),
 }
 LIMITED = {
     "context": lambda memory: memory.context("Oslo", user_id="ben"),
@@ -39,7 +44,7 @@ LIMITED = {
     "add": lambda memory: memory.add("I live in Oslo.", user_id="ben"),
     "add_many": lambda memory: memory.add_many([Draft("I live in Oslo.", scope=Scope("ben"))]),
 }
-NOT_VERBS = {"scope", "close", "create", "open", "places"}
+NOT_VERBS = {"scope", "close", "create", "open", "places", "principal"}
 
 
 def memory_of(store: Store, principal: Principal | None) -> Memory:

@@ -76,6 +76,11 @@ GROUPS = (
         "run",
         (
             Entry("serve", "serve", "run the nightly fold on a schedule, with a local web page"),
+            Entry("mcp", "mcp", "offer the memory to an agent as tools, over standard streams or HTTP"),
+            Entry("mcp token", "mcp", "make a bearer token for a principal; it is shown once"),
+            Entry("mcp tokens", "mcp", "list the tokens"),
+            Entry("mcp revoke", "mcp", "take a token away"),
+            Entry("mcp config", "mcp", "say how a client (Claude Code, Codex, Gemini CLI, any) is told of the tools"),
             Entry("demo", "demo", "run the whole path once, on a shipped example"),
             Entry("help", "help", "explain a command or a topic"),
         ),

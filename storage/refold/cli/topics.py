@@ -172,6 +172,26 @@ A principal with users adds what these say, not what others do; one with labels 
 `operator` stands there from the start and sees all.
 """,
     ),
+    "mcp": (
+        "the memory as tools of an agent: `refold mcp`, its clients, its tokens",
+        """
+    refold mcp config CLIENT --user NAME          how Claude Code, Codex, Gemini CLI or any other client is told of it
+    refold mcp --user NAME                        the tools over standard streams, for this user's memory without labels
+    refold mcp --as NAME                          the same, as a principal of the settings
+    refold mcp --http 8765                        the tools over HTTP, for whoever shows a token
+    refold mcp token NAME --for PRINCIPAL         make a token; it is shown once, and only its digest is kept, in the vault
+    refold mcp revoke NAME                        from the next request on it opens nothing
+
+An agent can add a statement, search, ask for facts, for the reason of one, and for lines for its prompt. It cannot fold, erase or see
+anything that its principal may not see. What it gets is marked as recalled data and quoted: a memory that says "ignore all of this" is
+a quote, and no instruction. What should be forgotten is for you to run.
+
+HTTP is for one machine, or behind a proxy that adds TLS: tokens and answers cross the network as they are. A token has 256 random bits,
+so that nobody can guess it from its digest. Rights are those of the settings at the moment of each request.
+
+It needs more than the rest: pip install 'refold[mcp]'.
+""",
+    ),
     "settings": (
         "the file that REFOLD_CONFIG names",
         """

@@ -71,6 +71,16 @@ class Opened:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
+    def seen_by(self, principal: Principal) -> Self:
+        """Return this memory as a principal sees it: the same store, which is open as long as this one is. For the operator."""
+        self._operator_only()
+        return type(self)(self.store, principal=principal, now=self._now, random=self._random)
+
+    @property
+    def principal(self) -> Principal | None:
+        """Who asks; None is whoever holds the keys."""
+        return self._principal
+
     @property
     def places(self) -> Places:
         return self.store.places

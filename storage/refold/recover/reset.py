@@ -16,7 +16,7 @@ from refold import files, journal
 from refold.errors import Drifted, StoreMissing, Usage
 from refold.files import Kind
 from refold.journal import FOLDER, JOURNAL, Place, Step, Target
-from refold.keys import epochs, roots
+from refold.keys import epochs, roots, tokens
 from refold.keys.vault import READERS_LOCK
 from refold.outside import Random
 from refold.store import Places
@@ -43,6 +43,7 @@ OURS = {
         rf"|cache(/verdict|/{_TEMPORARY})?"
         r"|quarantine(/[0-9a-z.-]+)?"
         rf"|requests(/[0-9a-f]{{32}}|/{_TEMPORARY})?"
+        rf"|tokens(/{tokens.NAME.pattern}\.json|/{_TEMPORARY})?"
         rf"|migrate(/(\.tmp-)?[0-9a-f]{{32}}(/move|/records|/source\.[0-9]+|/{_TEMPORARY})?)?"
     ),
     Place.ROOT: re.compile(rf"{roots.FILE_NAME.pattern}|{_TEMPORARY}"),

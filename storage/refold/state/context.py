@@ -72,7 +72,14 @@ def estimate(text: str) -> int:
 def one_line(text: str) -> str:
     """Return a text as data: quoted, on one line, what moves a cursor or hides written as an escape."""
     line = " ".join(text.split()).replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + (line if line.isascii() and line.isprintable() else "".join(map(_plain, line))) + '"'
+    return f'"{plain(line)}"'
+
+
+def plain(text: str, *, besides: str = "") -> str:
+    """Return a text with what moves a cursor or hides written as an escape, but for the characters `besides`."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(each if each in besides else _plain(each) for each in text)
 
 
 def _facts(state: State, log: Log, view: View, query: str) -> dict[bytes, Fact]:
