@@ -79,7 +79,7 @@ def _bring(log: Log, seqs: list[int], blanking: str, time: int, txn: str | None)
     if log.refresh()[0].epoch < epoch or log.head.fence is not False:
         succession.follow(log, epoch - 1, now=clock, random=os.urandom)
         succession.fence(log, epoch, now=clock, random=os.urandom)
-        blank(log, seqs, txn=blanking, time=time, is_kept=False)
+        blank(log, seqs, txn=blanking, now=clock, is_kept=False)
         succession.lift(log, now=clock, random=os.urandom, txn=txn)
 
 

@@ -22,6 +22,7 @@ from refold.log.head import Head
 from refold.log.log import Log
 from refold.log.parts import Part, Rows
 from refold.model import EntryKind
+from refold.outside import Clock
 
 
 def parts_of(live: Sequence[Part], seqs: Sequence[int]) -> list[Part]:
@@ -30,7 +31,7 @@ def parts_of(live: Sequence[Part], seqs: Sequence[int]) -> list[Part]:
     return [part for part in live if np.searchsorted(sought, part.first) < np.searchsorted(sought, part.end)]
 
 
-def blank(log: Log, seqs: Sequence[int], *, txn: str, time: int, is_kept: bool) -> None:
+def blank(log: Log, seqs: Sequence[int], *, txn: str, now: Clock, is_kept: bool) -> None:
     """Commit the erasure entry of some entries, sorted, and parts without their payloads. With `is_kept` the parts stay as they are.
 
     A commit of this transaction id that is there already is all there is to it. Raises WriteFailed, Corrupt.
@@ -45,11 +46,11 @@ def blank(log: Log, seqs: Sequence[int], *, txn: str, time: int, is_kept: bool) 
     def propose(head: Head, keyring: Keyring) -> Proposal:
         if change is not None and not {part.path for part in head.parts}.issuperset(change.removed):
             raise Drifted("a part that holds what is erased is not live any more", path=log.place.folder, hint="refold recover")
-        header = Header(VERSION, EntryKind.ERASURE, CLEAR, keyring.epoch, time, os.urandom(entry.ID_BYTES), os.urandom(entry.ID_BYTES))
+        header = Header(VERSION, EntryKind.ERASURE, CLEAR, keyring.epoch, now(), os.urandom(entry.ID_BYTES), os.urandom(entry.ID_BYTES))
         payload = entry.control_payload({"seqs": list(seqs)})
         return Proposal([header.raw], [payload], keyring.epoch, head.fence, ((0, EntryKind.ERASURE),), change)
 
-    append.run(log, propose, now=lambda: time, random=os.urandom, txn=txn)
+    append.run(log, propose, now=now, random=os.urandom, txn=txn)
 
 
 def _written(log: Log, removed: Sequence[Part], seqs: Sequence[int]) -> tuple[Part, ...]:

@@ -10,35 +10,35 @@ from refold import canonical, files
 from refold.erase.blank import blank
 from refold.errors import Locked
 from refold.journal import Intent, Intents, OpenStore
+from refold.outside import Clock, clock
 from refold.store import Store
 
 FENCE, ERASE, LIFT = "erase-fence", "erase", "erase-lift"
 DRAIN_SECONDS_MAX = 10.0  # for queries that opened the older state: they take fractions of one
 
 
-def fence(store: OpenStore, txn: str, data: bytes) -> None:
+def fence(store: OpenStore, txn: str, data: bytes, *, now: Clock) -> None:
     """Let nothing be added any more: to the log first, for it is its fence that is taken back."""
     assert isinstance(store, Store)
-    clock = partial(int, canonical.decode(data)["time"])
-    store.log.fence(now=clock, random=os.urandom, txn=txn)
+    store.log.fence(now=now, random=os.urandom, txn=txn)
     if store.calls is not None:
-        store.calls.fence(now=clock, random=os.urandom)
+        store.calls.fence(now=now, random=os.urandom)
 
 
-def erase(store: OpenStore, txn: str, data: bytes) -> None:
+def erase(store: OpenStore, txn: str, data: bytes, *, now: Clock) -> None:
     """Destroy the root of the epoch before, then take the payloads out of both logs, under erasure entries that name them."""
     assert isinstance(store, Store)
     said: Any = canonical.decode(data)
     store.vault.roots.destroy(said["epoch"])
     if store.calls is not None and said["calls"]:
-        blank(store.calls, said["calls"], txn=said["calls_txn"], time=said["time"], is_kept=said["is_kept"])
-    blank(store.log, said["seqs"], txn=txn, time=said["time"], is_kept=said["is_kept"])
+        blank(store.calls, said["calls"], txn=said["calls_txn"], now=now, is_kept=said["is_kept"])
+    blank(store.log, said["seqs"], txn=txn, now=now, is_kept=said["is_kept"])
 
 
-def lift(store: OpenStore, txn: str, data: bytes, *, drained: list[bool]) -> None:
+def lift(store: OpenStore, txn: str, data: bytes, *, now: Clock, drained: list[bool]) -> None:
     """Let things be added again, and wait until nobody reads the older state any more."""
     assert isinstance(store, Store)
-    _lift(store, txn, data)
+    _lift(store, txn, data, now=now)
     try:
         with files.lock(store.vault.readers_lock, wait_seconds=DRAIN_SECONDS_MAX):
             drained.append(True)
@@ -46,18 +46,21 @@ def lift(store: OpenStore, txn: str, data: bytes, *, drained: list[bool]) -> Non
         drained.append(False)
 
 
-def _lift(store: OpenStore, txn: str, data: bytes) -> None:
+def _lift(store: OpenStore, txn: str, data: bytes, *, now: Clock) -> None:
     """End the fences, under the epoch that is live by now."""
     assert isinstance(store, Store)
-    clock = partial(int, canonical.decode(data)["time"])
     if store.calls is not None and store.calls.refresh()[0].fence is not False:
-        store.calls.lift(now=clock, random=os.urandom)
-    store.log.lift(now=clock, random=os.urandom, txn=txn)
+        store.calls.lift(now=now, random=os.urandom)
+    store.log.lift(now=now, random=os.urandom, txn=txn)
 
 
-def intents(drained: list[bool]) -> Intents:
+def intents(drained: list[bool], *, now: Clock) -> Intents:
     """Return the intents of a run, which notes in `drained` whether a reader was still there."""
-    return {FENCE: Intent(fence, undo=_lift), ERASE: Intent(erase), LIFT: Intent(partial(lift, drained=drained))}
+    return {
+        FENCE: Intent(partial(fence, now=now), undo=partial(_lift, now=now)),
+        ERASE: Intent(partial(erase, now=now)),
+        LIFT: Intent(partial(lift, now=now, drained=drained)),
+    }
 
 
-INTENTS: Intents = intents([])
+INTENTS: Intents = intents([], now=clock)

@@ -163,8 +163,8 @@ def _transact(work: Work, turn: journal.Turn, rebuild: Rebuild, begun: Begun) ->
     store, drained = work.store, list[bool]()
     if store.calls is not None:
         succession.follow(store.calls, store.log.head.epoch, now=work.now, random=work.random)
-    transaction = turn.begin(ERASE, store=store, intents=intents.intents(drained))
-    transaction.carry_out([_commit(work, intents.FENCE, {"time": work.now()})], last=False)
+    transaction = turn.begin(ERASE, store=store, intents=intents.intents(drained, now=work.now))
+    transaction.carry_out([_commit(work, intents.FENCE, {})], last=False)
     try:
         work.read_on()
         full = work.secrets(begun)
@@ -228,10 +228,9 @@ def _steps(work: Work, begun: Begun, full: Secrets, manifest: Manifest | None, c
         "epoch": begun.epoch - 1,
         "is_kept": is_kept,
         "seqs": list(seqs),
-        "time": work.now(),
     }
     yield _commit(work, intents.ERASE, said)
-    yield _commit(work, intents.LIFT, {"time": work.now()})
+    yield _commit(work, intents.LIFT, {})
     yield from leftover.steps(store, manifest, begun.epoch - 1, seqs=seqs, calls=calls, is_kept=is_kept)
 
 

@@ -37,7 +37,7 @@ class Records:
 
     @classmethod
     def of(cls, secrets: Mapping[bytes, bytes], id_bytes: int) -> Records:
-        return cls(b"".join([key + secrets[key] for key in sorted(secrets)]), id_bytes)
+        return cls(b"".join([key + secret for key, secret in sorted(secrets.items())]), id_bytes)
 
     @classmethod
     def listing(cls, ids: Iterable[bytes], id_bytes: int) -> Records:
@@ -60,8 +60,22 @@ class Records:
         return None
 
     def items(self) -> Iterator[tuple[bytes, bytes]]:
-        for at in range(0, len(self.raw), self._width):
-            yield self.raw[at : at + self._id_bytes], self.raw[at + self._id_bytes : at + self._width]
+        raw, width, size = self.raw, self._width, self._id_bytes
+        return ((raw[at : at + size], raw[at + size : at + width]) for at in range(0, len(raw), width))
+
+    def keeping(self, ids: Collection[bytes], secret_of: Callable[[bytes], bytes]) -> Records:
+        """Return the secrets of some ids alone: those that are here, and for the others what `secret_of` gives."""
+        raw, width, size = self.raw, self._width, self._id_bytes
+        kept = [raw[at : at + width] for at in range(0, len(raw), width) if raw[at : at + size] in ids]
+        if len(kept) < len(ids):
+            there = {record[:size] for record in kept}
+            kept += [one + secret_of(one) for one in ids if one not in there]
+        return Records(b"".join(sorted(kept)), size)
+
+    def ids(self) -> list[bytes]:
+        """Return the ids, sorted."""
+        raw, size = self.raw, self._id_bytes
+        return [raw[at : at + size] for at in range(0, len(raw), self._width)]
 
 
 def node(epoch: int, path: bytes) -> bytes:
@@ -146,7 +160,7 @@ class Keyring:
     @property
     def carried(self) -> Iterator[bytes]:
         """Yield the ids that have a secret of their own: of subjects, and of requests."""
-        return (subject for subject, _ in self._secrets.subjects.items())
+        return iter(self._secrets.subjects.ids())
 
     @property
     def ledger(self) -> Iterator[EventId]:
@@ -192,11 +206,12 @@ class Keyring:
                 _puncture(nodes, epoch, batch)
             for event in events:
                 shares.pop(event, None)
-        carried: dict[bytes, bytes] = {subject: self._living_secrets((subject,)) for subject in subjects}
+        seed = self._secrets.subject_seed
+        carried = self._secrets.subjects.keeping(set(subjects), lambda subject: mac(seed, subject))
         return replace(
             begun or self.begin(random=random),
             batches=Records.of(nodes, NODE_BYTES),
-            subjects=Records.of(carried, ID_BYTES),
+            subjects=carried,
             shares=Records.of(shares, ID_BYTES),
             suppressed=Records.listing([*suppressed, *(tag for tag, _ in self._secrets.suppressed.items())], ID_BYTES),
             erased=Records.listing([*erased, *self.ledger], ID_BYTES),

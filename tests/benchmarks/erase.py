@@ -1,0 +1,103 @@
+"""What an erasure costs: how long nothing can be added, against folding the log; what new keys cost, against writing them bare."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from refold import files, folding, recipes
+from refold.erase import epoch
+from refold.erase.model import Target
+from refold.erase.reach import Census
+from refold.erase.run import run
+from refold.extractors import Choice
+from refold.journal import Change
+from refold.keys.keyring import Keyring, Records
+from refold.keys.subjects import alias_tag
+from refold.log.entry import Header
+from refold.model import EntryKind, SubjectId
+from refold.state.generation import State
+from refold.store import Store, create, places
+from tests.benchmarks import Row
+from tests.benchmarks.corpus import big_store
+
+SIZES = {"small": (30_000, 300), "full": (1_000_000, 10_000)}  # events, people
+SUBJECTS = 100_000
+ROUNDS = 3
+
+
+def now() -> int:
+    return time.time_ns() // 1000
+
+
+def rows(size: str) -> Iterator[Row]:
+    events, people = SIZES[size]
+    with TemporaryDirectory() as name:
+        yield from one_person(Path(name, "one"), events, people)
+        yield new_epoch(Path(name, "keys"))
+
+
+def one_person(folder: Path, events: int, people: int) -> Iterator[Row]:
+    """Erase one person: the time from fence to lift, and that of building the next state before, against a full fold of the log."""
+    store = big_store(folder, events, people=people)
+    begun = time.perf_counter()
+    folding.fold(store, State.open(store), relations=recipes.relations(), recipe=recipes.search(), now=now)
+    full = time.perf_counter() - begun
+    started, target = now(), somebody(store)
+    run(store, target, choice=Choice(), now=now)
+    ended = now()
+    fence, lift = (moment(store, kind) for kind in (EntryKind.FENCE, EntryKind.LIFT))
+    note = f"of {events:,} events, {people:,} people; full fold {full:.1f} s"
+    yield Row("erasing one person: fence to lift", (lift - fence) / 1e6 / full, 0.05, note=note)
+    yield Row("erasing one person: building the state before the fence", (fence - started) / 1e6 / full, 0.6, note=note)
+    yield Row("erasing one person: what is left to remove and look at", (ended - lift) / 1e6 / full, 0.2, note=note)
+    store.close()
+
+
+def somebody(store: Store) -> Target:
+    """Return what erases one person."""
+    state = State.open(store)
+    found = state.subjects_of([alias_tag(store.keyring, state.table("aliases", ["text"])["text"][0].as_py())])
+    state.close()
+    head = store.log.head
+    return Target(os.urandom(16), frozenset(found.values()), frozenset(), frozenset(), head.size, head.last_hash)
+
+
+def moment(store: Store, kind: EntryKind) -> int:
+    """Return when the last control entry of a kind was made."""
+    headers = [Header.of(raw) for rows in store.log.rows(store.log.head.size - 4, store.log.head.size) for raw in rows.headers()]
+    return next(header.recorded_at for header in reversed(headers) if header.kind == kind)
+
+
+def new_epoch(folder: Path) -> Row:
+    """Change the keys of so many people, against writing the same bytes durably and no more."""
+    with create(places(folder / "store", folder / "vault", folder / "root", env={}), now=now) as store:
+        ids = [SubjectId(os.urandom(16)) for _ in range(SUBJECTS)]
+        explicit = Records.of({one: os.urandom(32) for one in ids}, 16)
+        keyring = Keyring(replace(store.keyring.begin(random=os.urandom), epoch=1, subjects=explicit))
+        target = Target(bytes(16), frozenset(ids[:1]), frozenset(), frozenset(), 0, b"")
+        census = Census(target.subjects, target.events, 1)
+        begun = epoch.begin(store, random=os.urandom)
+        place = store.vault.keys / "epoch-000002"
+        taken, bare = [], []
+        for number in range(ROUNDS):
+            start = time.perf_counter()
+            full = epoch.secrets(keyring, begun, target, census, carried=(), random=os.urandom)
+            steps = list(epoch.steps(store, begun, full, random=os.urandom))
+            for step in steps:
+                assert isinstance(step, Change)
+                files.put(place / step.target.name, step.data, mode=0o600, temporary=place / ".tmp-bench", new=False)
+            files.sync_folder(place)
+            taken.append(time.perf_counter() - start)
+            raw = b"".join(path.read_bytes() for path in place.iterdir())
+            (place / "SEALED").unlink()
+            (folder / "bare").mkdir(exist_ok=True)
+            start = time.perf_counter()
+            files.create(folder / "bare" / f"{number}", raw)
+            bare.append(time.perf_counter() - start)
+    note = f"{SUBJECTS:,} people, {len(raw) / 1e6:.1f} MB, {1000 * sorted(taken)[1]:.0f} ms"
+    return Row("changing the keys of everybody, to writing them bare", sorted(taken)[1] / sorted(bare)[1], 20, note=note)
