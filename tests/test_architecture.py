@@ -82,6 +82,7 @@ LOG_OWNERS = {"refold.cli.orchestrator"}  # what its children print is appended 
 # Who alone may keep something for the life of the process: nothing of what anybody said, nor a key.
 CACHE_OWNERS = {
     "refold.fold.forms",  # how types are written
+    "refold.fold.request",  # digests of the recipes' words
     "refold.keys.crypto",  # labels, public keys
     "refold.keys.epochs",  # seals that were checked: signed lists of digests
     "refold.recipes",  # the shipped configs

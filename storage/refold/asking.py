@@ -7,8 +7,8 @@ no longer counts then. A block without an answer leaves its events pending, with
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -122,8 +122,7 @@ class Asking:
         """Plan what the entries [first, end) bring with them, on a base that holds those before, or on none; or the `chosen` blocks."""
         self._store = store
         self._recipe = recipe
-        self._relations = relations
-        self._vocabulary = prompt.vocabulary(relations)
+        self._wording = prompt.Wording.of(recipe, relations)
         self._first = first
         if chosen is not None:
             self._due, self.blocks = {seq for block in chosen for seq in block.all}, list(chosen)
@@ -160,6 +159,7 @@ class Asking:
 
     def ask(self, model: Model, chosen: Sequence[Block]) -> Iterator[Outcome]:
         """Ask about blocks and yield what each comes to. Raises NotRecorded, Undeclared, KeyMissing, Locked, WorkerFailed."""
+        asked: Iterable[Asked]
         asked, manifest = self._prepared(chosen)
         for draw in range(DRAWS_MAX):
             again: list[Asked] = []
@@ -172,10 +172,18 @@ class Asking:
                     yield replace(outcome, folded=_unread(outcome.asked))
             asked = again
 
-    def _asked(self, model: Model, asked: Sequence[Asked], manifest: Manifest) -> Iterator[Outcome]:
-        """Ask about each block once, and yield what it comes to."""
+    def _asked(self, model: Model, asked: Iterable[Asked], manifest: Manifest) -> Iterator[Outcome]:
+        """Ask about each block once, and yield what it comes to. A request is made when the gateway takes it, while others are out."""
         held: list[tuple[Asked, Answer]] = []
-        for one, answer in zip(asked, model.gateway.answer((one.request for one in asked), manifest), strict=True):
+        out: deque[Asked] = deque()
+
+        def requests() -> Iterator[Request]:
+            for one in asked:
+                out.append(one)
+                yield one.request
+
+        for answer in model.gateway.answer(requests(), manifest):
+            one = out.popleft()
             if isinstance(answer, Answer):
                 held.append((one, answer))
             else:
@@ -183,11 +191,17 @@ class Asking:
             if len(held) == JOB_ANSWERS:
                 yield from self._read(model, held)
                 held = []
+        assert not out, "a request has no answer"
         if held:
             yield from self._read(model, held)
 
     def _read(self, model: Model, held: Sequence[tuple[Asked, Answer]]) -> Iterator[Outcome]:
-        answers = tuple(Answered(answer.call_id, self._told(one), answer.content) for one, answer in held)
+        events = {event.event_id: event for one, _ in held for event in one.named.values()}
+        told = {event_id: Told(event, self._store.log.fact_key(event)) for event_id, event in events.items()}
+        answers = tuple(
+            Answered(answer.call_id, {alias: told[event.event_id] for alias, event in one.named.items()}, answer.content)
+            for one, answer in held
+        )
         readings = _result(model.read, Job(model.recipe.extractor, model.recipe.blocks.event_characters, answers))
         if len(readings) != len(held):
             raise WorkerFailed("the worker answered to another number of answers than it was given")
@@ -195,28 +209,25 @@ class Asking:
             inputs = (*one.earlier, _input(answer))
             yield Outcome(one, reading.folded if reading.readable else None, inputs, unreadable=not reading.readable)
 
-    def _told(self, one: Asked) -> dict[str, Told]:
-        return {alias: Told(event, self._store.log.fact_key(event)) for alias, event in one.named.items()}
-
-    def _prepared(self, chosen: Sequence[Block]) -> tuple[list[Asked], Manifest]:
-        """Read the events of blocks, and make their requests and the manifest of what these may hold: the one apart from the other."""
+    def _prepared(self, chosen: Sequence[Block]) -> tuple[Iterator[Asked], Manifest]:
+        """Read the events of blocks, and give their requests and the manifest of what these may hold: the one apart from the other."""
         log = self._store.log
         seqs = sorted({seq for block in chosen for seq in block.all})
         known = {seq: (log.event(seq), _digest(log.row(seq))) for seq in seqs}
-        digests = {event.event_id: digest for event, digest in known.values()}
-        asked = [one for block in chosen for one in self._requests(block, known, digests)]
+        refs = {event.event_id: prompt.ref(self._wording, event, digest) for event, digest in known.values()}
+        asked = (one for block in chosen for one in self._requests(block, known, refs))
         members = max((len(block.all) for block in chosen), default=0)
-        declared = prompt.declared(self._recipe, self._relations, known.values(), members)
+        declared = prompt.declared(self._wording, known.values(), members)
         return asked, Manifest(declared, {event.event_id: keys.Input.of(event) for event, _ in known.values()})
 
-    def _requests(self, block: Block, known: Mapping[int, tuple[Event, bytes]], digests: prompt.Digests) -> Iterator[Asked]:
+    def _requests(self, block: Block, known: Mapping[int, tuple[Event, bytes]], refs: prompt.Refs) -> Iterator[Asked]:
         """Yield the request about a block, or one for each of its events where their texts are too long for one."""
         rules = self._recipe.blocks
         size = sum(min(len(known[seq][0].text), rules.event_characters) for seq in block.seqs)
         for part in (block,) if size <= rules.characters else block.singles(rules.context):
             context, events = ([known[seq][0] for seq in seqs if _counts(known[seq][0])] for seqs in (part.context, part.seqs))
             if any(event.asserts for event in events):
-                request = prompt.request(self._recipe, self._relations, context, events, digests, self._vocabulary)
+                request = prompt.request(self._wording, context, events, refs)
                 old = tuple(seq for seq in part.seqs if seq < self._first)
                 yield Asked(request, prompt.aliases(context, events), old)
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from refold.calls.gateway import Answer, Failed, Fault, Gateway, Mode
+from refold.calls.keys import material
 from refold.calls.recordings import Recordings
 from refold.errors import KeyMissing, NotRecorded
 from refold.fold.request import Config, EventRef, Message, Request, Schema, Template, Voice, canonical_form, json_fields, render
@@ -82,11 +83,14 @@ def test_the_tag_covers_what_was_rendered(store: Store, server: Server, two: lis
     request = about(store, server.url, *two)
     ask(store, [request], manifest(store, two))
     (kept,) = Recordings(store, now=now, random=bytes).all()
-    find = Recordings(store, now=now, random=bytes).find
+    recordings = Recordings(store, now=now, random=bytes)
+    recordings.follow()
+    find = recordings.find
     inputs = tuple(manifest(store, two).inputs[event.event_id] for event in two)
     body, form = render(request).body, canonical_form(request)
-    assert [one.call_id for one in find(inputs, form, body)] == [kept.call_id]
-    assert find(inputs, form, body + b" ") == find(inputs, form + b" ", body) == []
+    joined = material(store.keyring, inputs)
+    assert [one.call_id for one in find(inputs, joined, form, body)] == [kept.call_id]
+    assert find(inputs, joined, form, body + b" ") == find(inputs, joined, form + b" ", body) == []
 
 
 def test_a_replay_needs_neither_provider_nor_litellm(store: Store, server: Server, two: list[Event], monkeypatch: pytest.MonkeyPatch):

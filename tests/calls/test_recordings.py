@@ -12,7 +12,7 @@ import pytest
 from refold.calls.index import Index
 from refold.calls.keys import Input, call_key, material, replay_tag
 from refold.calls.recording import Fault, Form, Recording, Tokens, decode, encode
-from refold.calls.recordings import Recordings, Unrecorded
+from refold.calls.recordings import Recorded, Recordings, Unrecorded
 from refold.calls.totals import Totals
 from refold.errors import Corrupt, KeyMissing, Locked, Usage
 from refold.keys.crypto import derive, mac
@@ -61,7 +61,13 @@ def attempt(store: Store, *events: Event, body: bytes = CANARY, draw: int = 0, f
 
 
 def found(store: Store, *events: Event, body: bytes = CANARY) -> list[Recording]:
-    return [one.recording for one in recordings(store).find(tuple(map(Input.of, events)), FORM, body)]
+    return [one.recording for one in looked_up(store, *events, body=body)]
+
+
+def looked_up(store: Store, *events: Event, body: bytes = CANARY, through: Recordings | None = None) -> list[Recorded]:
+    inputs, through = tuple(map(Input.of, events)), through or recordings(store)
+    through.follow()
+    return through.find(inputs, material(store.keyring, inputs), FORM, body)
 
 
 @pytest.fixture
@@ -191,9 +197,8 @@ def test_several_writers_share_the_log_of_the_calls(store: Store, two: tuple[Eve
         for draw in range(3):
             mine.record([attempt(store, *two, draw=2 * draw)], run=bytes(16))
             theirs.record([attempt(other, *two, draw=2 * draw + 1)], run=bytes(16))
-        inputs = tuple(map(Input.of, two))
-        assert [one.recording.draw for one in mine.find(inputs, FORM, CANARY)] == list(range(6))
-        assert [one.recording.draw for one in theirs.find(inputs, FORM, CANARY)] == list(range(6))
+        assert [one.recording.draw for one in looked_up(store, *two, through=mine)] == list(range(6))
+        assert [one.recording.draw for one in looked_up(other, *two, through=theirs)] == list(range(6))
 
 
 def test_an_id_that_begins_no_call_or_several_is_refused(store: Store, two: tuple[Event, Event]):

@@ -28,6 +28,12 @@ def recipe() -> ModelRecipe:
 
 
 @cache
+def wording() -> prompt.Wording:
+    """Return what the requests by it have in common."""
+    return prompt.Wording.of(recipe(), recipes.relations())
+
+
+@cache
 def worker() -> Callable[[bytes], bytes]:
     """Return the worker for the shipped relations."""
     return answering(recipes.relations().text.encode())
@@ -41,8 +47,8 @@ def turn(text: str, part: int, *, seq: int | None = None, role: Role = Role.USER
 
 def asked(context: list[Event], events: list[Event]) -> Request:
     """Return the request about some events."""
-    digests = {one.event_id: bytes([one.seq]) * 32 for one in [*context, *events]}
-    return prompt.request(recipe(), recipes.relations(), context, events, digests)
+    refs = {one.event_id: prompt.ref(wording(), one, bytes([one.seq]) * 32) for one in [*context, *events]}
+    return prompt.request(wording(), context, events, refs)
 
 
 def fact(value: str | None, words: str, **changed: object) -> dict[str, object]:

@@ -36,6 +36,7 @@ from refold.store import Store
 
 AHEAD = 8  # requests looked ahead, for each that may be in flight
 TOGETHER = 2  # answers recorded by one commit, for each that may be in flight
+READY = 2  # requests that litellm words meanwhile, so that as many as may be in flight are; none where each must be paid first
 RETRIED = frozenset((Fault.TIMEOUT, Fault.UNREACHABLE, Fault.CUT_CONNECTION, Fault.RATE_LIMITED, Fault.SERVER_ERROR, Fault.MALFORMED))
 
 
@@ -146,7 +147,9 @@ class Gateway:
         self._sleep = sleep or self._stopped.wait
         self._pace = Pace(limits.requests_per_minute, limits.tokens_per_minute, clock=time.monotonic, sleep=self._sleep)
         self._ledger = Ledger(budget or Budget())
+        self._ready = READY if budget in (None, Budget()) else 0
         self._providers: dict[tuple[str, str], Provider] = {}
+        self._read: dict[str, Any] = {}  # what the JSON of a recipe says: its fields, the forms of its answers
 
     @property
     def spent(self) -> Spent:
@@ -168,7 +171,8 @@ class Gateway:
         """
         at_once = self._limits.concurrency
         window: deque[_Slot] = deque()
-        with ThreadPoolExecutor(at_once, thread_name_prefix="refold-call") as pool:
+        self._recordings.follow()
+        with ThreadPoolExecutor(at_once + self._ready, thread_name_prefix="refold-call") as pool:
             try:
                 for request in requests:
                     window.append(self._begin(self._checked(request, manifest), window, pool))
@@ -182,6 +186,7 @@ class Gateway:
 
     def recorded(self, request: Request, manifest: Manifest) -> bool:
         """Whether a recording would answer a request, so that nothing were sent. Raises as `answer` does."""
+        self._recordings.follow()
         return self._found(self._checked(request, manifest)).kept is not None
 
     def _checked(self, request: Request, manifest: Manifest) -> _Asked:
@@ -193,10 +198,24 @@ class Gateway:
         if not manifest.inputs.keys() >= set(request.event_ids):
             raise Undeclared("a request rests on an event that this run does not declare; nothing was sent")
         rendered = render(request)
-        if parse(rendered.body) != _said(request):
+        if parse(rendered.body) != self._said(request):
             raise Undeclared("a rendering says something else than its segments; nothing was sent")
         inputs = tuple(manifest.inputs[event_id] for event_id in request.event_ids)
         return _Asked(request, inputs, rendered, canonical_form(request), material(self._store.keyring, inputs))
+
+    def _said(self, request: Request) -> dict[str, Any]:
+        """Return what a rendering has to say, put together without it."""
+        messages = [{"role": str(one.voice), "content": "".join(segment.text for segment in one.segments)} for one in request.messages]
+        fields = {name: self._parsed(value) for name, value in (*request.parameters, *request.extra_body)}
+        if request.schema is not None:
+            form = {"name": request.schema.name, "strict": True, "schema": self._parsed(request.schema.text)}
+            fields["response_format"] = {"type": "json_schema", "json_schema": form}
+        return {"model": request.model, "messages": messages, **fields}
+
+    def _parsed(self, text: str) -> Any:
+        if text not in self._read:
+            self._read[text] = parse(text.encode())
+        return self._read[text]
 
     def _begin(self, asked: _Asked, window: deque[_Slot], pool: ThreadPoolExecutor) -> _Slot:
         """Find the recording that answers a request, or ask."""
@@ -212,7 +231,7 @@ class Gateway:
 
     def _found(self, asked: _Asked) -> _Slot:
         """Return a slot with the recording that answers a request: of the newest draw that has an answer, the oldest one."""
-        found = self._recordings.find(asked.inputs, asked.canonical_form, asked.rendered.body)
+        found = self._recordings.find(asked.inputs, asked.joined, asked.canonical_form, asked.rendered.body)
         found = [one for one in found if one.recording.draw >= asked.request.draw]
         usable = [one for one in found if one.recording.fault is None]
         if self._mode is Mode.REFRESH:
@@ -289,6 +308,7 @@ class Gateway:
         head = [window[place] for place in range(min(at_most, len(window)))]
         wait([slot.future for slot in head if slot.future is not None])
         self._record(head)
+        self._recordings.follow()
         for slot in head:
             window.popleft()
             assert slot.result is not None
@@ -340,16 +360,6 @@ class Gateway:
                 slot.future.cancel()
         wait([slot.future for slot in window if slot.future is not None])
         self._record([slot for slot in window if slot.future and not slot.future.cancelled() and slot.future.exception() is None])
-
-
-def _said(request: Request) -> dict[str, Any]:
-    """Return what a rendering has to say, put together without it."""
-    messages = [{"role": str(one.voice), "content": "".join(segment.text for segment in one.segments)} for one in request.messages]
-    fields = {name: parse(value.encode()) for name, value in (*request.parameters, *request.extra_body)}
-    if request.schema is not None:
-        form = {"name": request.schema.name, "strict": True, "schema": parse(request.schema.text.encode())}
-        fields["response_format"] = {"type": "json_schema", "json_schema": form}
-    return {"model": request.model, "messages": messages, **fields}
 
 
 def _result(slot: _Slot, recording: Recording, call_id: bytes, *, made: bool) -> Answer | Failed:

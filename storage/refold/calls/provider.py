@@ -10,11 +10,11 @@ import importlib
 import json
 import logging
 import os
-import time
 import warnings
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -71,6 +71,7 @@ class Provider:
         self.form = Form.WIRE if adapter == WIRE else Form.CALL
         self.host = urlsplit(api_base).netloc or adapter
         self._wire: Wire | None = None
+        self._free = BoundedSemaphore(connections)
         if self.form is Form.WIRE:
             from refold.calls.wire import Wire
 
@@ -93,7 +94,7 @@ class Provider:
     def _send(self, wire: Wire, request: Request, rendered: Rendered) -> Attempt:
         from refold.calls.wire import Captured, Sending
 
-        sending = Sending(rendered.body, request.headers, time.monotonic() + self._timeout)
+        sending = Sending(rendered.body, request.headers, self._timeout)
         body = parse(rendered.body)
         model, messages = body.pop("model"), body.pop("messages")
         try:
@@ -131,17 +132,18 @@ class Provider:
         for name in sorted(body.keys() - PARAMETERS):
             raise Usage(f"litellm cannot be handed the parameter {name} for this adapter", hint="refold help recipes")
         try:
-            response = self._litellm.completion(
-                model=f"{self._adapter}/{model}",
-                messages=messages,
-                api_base=self._api_base or None,
-                timeout=self._timeout,
-                max_retries=0,
-                caching=False,
-                extra_headers=dict(request.headers) or None,
-                **({"extra_body": extra} if extra else {}),
-                **body,
-            )
+            with self._free:
+                response = self._litellm.completion(
+                    model=f"{self._adapter}/{model}",
+                    messages=messages,
+                    api_base=self._api_base or None,
+                    timeout=self._timeout,
+                    max_retries=0,
+                    caching=False,
+                    extra_headers=dict(request.headers) or None,
+                    **({"extra_body": extra} if extra else {}),
+                    **body,
+                )
             answer = json.dumps(response.model_dump(mode="json"), ensure_ascii=False).encode()
         except Exception as error:
             return self._refused(error)
@@ -192,7 +194,9 @@ def _client(api_base: str, key: str, wire: Wire) -> Any:
     import httpx
     import openai
 
-    http_client: Any = httpx.Client(transport=wire, trust_env=False)
+    from refold.calls.wire import trust
+
+    http_client: Any = httpx.Client(transport=wire, trust_env=False, verify=trust(api_base))
     return openai.OpenAI(base_url=api_base, api_key=key, max_retries=0, http_client=http_client)
 
 

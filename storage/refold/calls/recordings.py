@@ -94,14 +94,20 @@ class Recordings:
         log = self._store.calls
         return Totals() if log is None else self._totals_of(log, log.refresh()[0])
 
-    def find(self, inputs: Sequence[Input], canonical_form: bytes, body: bytes) -> list[Recorded]:
-        """Return the recordings of exactly this request, of every draw and attempt, oldest first. Raises KeyMissing, Corrupt."""
+    def follow(self) -> None:
+        """Learn of what was recorded since, here or by others."""
+        if self._store.calls is not None:
+            self._index.follow(self._store.calls)
+
+    def find(self, inputs: Sequence[Input], joined: bytes, canonical_form: bytes, body: bytes) -> list[Recorded]:
+        """Return the recordings of exactly this request, of every draw and attempt, oldest first, as far as was followed.
+
+        `joined` is K. Raises Corrupt.
+        """
         log = self._store.calls
         if log is None:
             return []
-        self._index.follow(log)
         ids = tuple(sorted(one.event_id for one in inputs))
-        joined = material(self._store.keyring, inputs)
         key_of = _only(ids, joined)
         found = [one for seq in self._index.find(ids) for one in self._open(log.row(seq), key_of, Counter())]
         return [one for one in found if one.recording.replay_tag == replay_tag(joined, canonical_form, body, one.recording.draw)]

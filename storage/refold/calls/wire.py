@@ -6,6 +6,7 @@ more and nothing leaves. What leaves is built here: the rendering, and the heade
 
 from __future__ import annotations
 
+import ssl
 import threading
 import time
 from collections.abc import Generator
@@ -37,7 +38,7 @@ class Sending:
 
     body: bytes
     headers: tuple[tuple[str, str], ...]  # declared by the request, beside those of every call
-    deadline: float  # of time.monotonic
+    timeout_seconds: float  # from when it leaves
     wire: bytes = b""  # what litellm wanted to send where it is spelled otherwise
     undeclared: str = ""  # where a byte was found that nothing declares
     sent: int = 0
@@ -48,12 +49,13 @@ class Sending:
 
 
 class Wire(httpx.BaseTransport):
-    """Sends for one provider. Threads share it; each has one attempt at a time."""
+    """Sends for one provider. Threads share it; each has one attempt at a time, and as many are out at once as there are connections."""
 
     def __init__(self, url: str, key: str, *, connections: int, under: httpx.BaseTransport | None = None) -> None:
-        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-        self._under = under or httpx.HTTPTransport(trust_env=False, limits=limits)
         self._url = httpx.URL(url)
+        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+        self._under = under or httpx.HTTPTransport(trust_env=False, limits=limits, verify=trust(url))
+        self._free = threading.BoundedSemaphore(connections)
         self._key = key
         self._here = threading.local()
 
@@ -75,7 +77,8 @@ class Wire(httpx.BaseTransport):
             sending.wire = b"" if request.content == sending.body else request.content
             sending.sent += 1
             try:
-                self._send(sending)
+                with self._free:
+                    self._send(sending)
             except httpx.TransportError as error:
                 sending.error = error
         raise Captured
@@ -111,22 +114,25 @@ class Wire(httpx.BaseTransport):
         }
 
     def _send(self, sending: Sending) -> None:
-        left = sending.deadline - time.monotonic()
-        if left <= 0:
-            raise httpx.ConnectTimeout("no time is left")
-        timeouts = dict.fromkeys(("connect", "read", "write", "pool"), left)
+        deadline = time.monotonic() + sending.timeout_seconds
+        timeouts = dict.fromkeys(("connect", "read", "write", "pool"), sending.timeout_seconds)
         headers = list(self._headers(sending).items())
         request = httpx.Request("POST", self._url, headers=headers, content=sending.body, extensions={"timeout": timeouts})
         response = self._under.handle_request(request)
         try:
             sending.status = response.status_code
             sending.retry_after = response.headers.get("retry-after", "")
-            sending.answer = _read(response, sending.deadline)
+            sending.answer = _read(response, deadline)
         finally:
             response.close()
 
 
 OURS = frozenset(("accept-encoding", "user-agent", "content-length"))  # headers that the client words its own way, and that are not sent so
+
+
+def trust(url: str) -> ssl.SSLContext:
+    """Return the authorities by which a server is known; none where the address is without TLS: reading them takes as long as a call."""
+    return httpx.create_ssl_context(trust_env=False) if httpx.URL(url).scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 
 def same_value(found: bytes, expected: bytes) -> bool:

@@ -7,6 +7,7 @@ the log, of the day on which it is asked, or of what was made of other events is
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 
 from refold.fold.patterns import Pattern, Shape
@@ -23,7 +24,27 @@ GAP = Template("gap", " ")
 ACTS = tuple(act.name.lower() for act in Act)
 MODALITIES = tuple(modality.name.lower() for modality in Modality)
 
-Digests = Mapping[EventId, bytes]  # of each event: the payload_commit of its entry
+Refs = Mapping[EventId, EventRef]  # of each event, as `ref` tells it
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """What all requests of one fold have in common, written once: by a recipe, of relations. Each takes longer than all the rest of one."""
+
+    recipe: ModelRecipe
+    relations: Relations
+    listed: Config  # the vocabulary
+    forms: dict[tuple[str, ...], Schema] = field(default_factory=dict)  # of answers, by the aliases of their events
+
+    @classmethod
+    def of(cls, recipe: ModelRecipe, relations: Relations) -> Wording:
+        return cls(recipe, relations, Config("relations", vocabulary(relations)))
+
+    def form(self, named: tuple[str, ...]) -> Schema:
+        """Return the form of an answer about events of these aliases."""
+        if named not in self.forms:
+            self.forms[named] = schema(self.relations, named)
+        return self.forms[named]
 
 
 def told(event: Event, characters: int) -> bytes:
@@ -34,33 +55,26 @@ def told(event: Event, characters: int) -> bytes:
     return _shown(json_text(form)).encode()
 
 
-def request(
-    recipe: ModelRecipe,
-    relations: Relations,
-    context: Sequence[Event],
-    events: Sequence[Event],
-    digests: Digests,
-    listed: str | None = None,
-) -> Request:
-    """Return the request about some events of a block, in order; those that assert nothing are told as context.
+def ref(wording: Wording, event: Event, digest: bytes) -> EventRef:
+    """Return an event as it is told in every request that it is in; `digest` is the payload_commit of its entry."""
+    return EventRef(event.event_id, digest, told(event, wording.recipe.blocks.event_characters))
 
-    `listed` is the vocabulary, where it has been written already: that takes longer than all the rest of a request.
-    """
-    listed = vocabulary(relations) if listed is None else listed
-    named = aliases(context, events)
+
+def request(wording: Wording, context: Sequence[Event], events: Sequence[Event], refs: Refs) -> Request:
+    """Return the request about some events of a block, in order; those that assert nothing are told as context."""
+    recipe, named = wording.recipe, aliases(context, events)
     lines: list[Segment] = [HEAD]
     for alias, event in named.items():
-        content = told(event, recipe.blocks.event_characters)
-        lines += [Config("alias", alias), GAP, EventRef(event.event_id, digests[event.event_id], content), END]
+        lines += [Config("alias", alias), GAP, refs[event.event_id], END]
     return Request(
         adapter=recipe.adapter,
         api_base=recipe.api_base,
         model=recipe.model,
         messages=(
-            Message(Voice.SYSTEM, (recipe.prompt, LISTED, Config("relations", listed))),
+            Message(Voice.SYSTEM, (recipe.prompt, LISTED, wording.listed)),
             Message(Voice.USER, tuple(lines)),
         ),
-        schema=schema(relations, tuple(named)),
+        schema=wording.form(tuple(named)),
         parameters=recipe.parameters,
         extra_body=recipe.extra_body,
         headers=recipe.headers,
@@ -77,11 +91,11 @@ def aliases(context: Sequence[Event], events: Sequence[Event]) -> dict[str, Even
     return named
 
 
-def declared(recipe: ModelRecipe, relations: Relations, events: Iterable[tuple[Event, bytes]], aliases_max: int) -> Declared:
+def declared(wording: Wording, events: Iterable[tuple[Event, bytes]], aliases_max: int) -> Declared:
     """Return what requests about these events, each with its digest, may be made of; `aliases_max` is of the events of one request."""
-    words = [recipe.prompt, LISTED, HEAD, END, GAP, Config("relations", vocabulary(relations))]
+    words = [wording.recipe.prompt, LISTED, HEAD, END, GAP, wording.listed]
     words += [Config("alias", f"{kind}{number}") for kind in "ce" for number in range(1, aliases_max + 1)]
-    known = {event.event_id: (digest, told(event, recipe.blocks.event_characters)) for event, digest in events}
+    known = {event.event_id: (digest, told(event, wording.recipe.blocks.event_characters)) for event, digest in events}
     return Declared(known, frozenset(map(word_digest, words)), {})
 
 
@@ -144,6 +158,8 @@ def _obscurity(pattern: Pattern) -> tuple[bool, int, int]:
 
 def _shown(text: str) -> str:
     """Spell out what does not show, as JSON does: a line separator, a change of direction, a space that is none."""
+    if text.isprintable():
+        return text
     hidden = {char for char in text if not char.isprintable()}
     return reduce(lambda told, char: told.replace(char, _spelled(char)), sorted(hidden), text)
 

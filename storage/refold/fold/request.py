@@ -16,6 +16,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from hashlib import sha256
 from json.encoder import encode_basestring
 
@@ -245,6 +246,7 @@ def canonical_form(request: Request) -> bytes:
     return canonical.encode(form)
 
 
+@lru_cache(maxsize=1_024)
 def word_digest(segment: Template | Config) -> bytes:
     """Return the digest of words of the recipe. They are the operator's own, not what anybody said."""
     kind = b"template" if isinstance(segment, Template) else b"config"
@@ -296,6 +298,7 @@ def _tiles(rendered: Rendered) -> bool:
     return at == len(rendered.body)
 
 
+@lru_cache(maxsize=256)
 def _is_spelled(text: str) -> bool:
     """Whether JSON is as the client spells it, so that reading and writing it again gives the same bytes."""
     return json_text(json.loads(text)) == text
