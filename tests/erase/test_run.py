@@ -307,6 +307,15 @@ def test_events_that_share_a_batch_of_keys_with_one_that_goes_stay_readable(stor
     assert [event.event_id for events in store.log.events() for event in events] == [ids[0], ids[1], ids[5]]
 
 
+def test_the_key_of_another_request_goes_along_and_that_of_this_one_does_not(memory: Store):
+    aim, other, alike = ruth(memory), os.urandom(16), os.urandom(16)
+    keys = {one: memory.keyring.request_key(one) for one in (other, alike, aim.request_id)}
+    erase(memory, aim, carried=[other, alike])
+    assert {one: memory.keyring.request_key(one) == key for one, key in keys.items()} == {other: True, alike: True, aim.request_id: False}
+    erase(memory, target(memory, parts=("9",)), dropped=[alike])
+    assert {one: memory.keyring.request_key(one) == keys[one] for one in (other, alike)} == {other: True, alike: False}
+
+
 def test_nothing_folded_stays_nothing_folded(store: Store):
     say(store, draft("ada", "1", "I live in Berlin."), draft("ruth", "2", "I live in Oslo."))
     assert erase(store, target(store, "ruth")).generation == 0
