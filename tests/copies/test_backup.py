@@ -177,6 +177,21 @@ def test_keys_come_back_with_the_heads_that_were_seen_and_every_key_that_signed(
         say(again, "three")
 
 
+def test_what_others_left_among_the_keys_is_named_and_keeps_no_key_from_coming_back(store: Store, tmp_path: Path):
+    strays = [
+        store.places.vault / name for name in ("signing/.DS_Store", "signing/000001.key~", "witness/Notes.txt", "witness/heads/a/b/c.note")
+    ]
+    for path in strays:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"x")
+    to = recipient()
+    made = sealed_keys(store, tmp_path / "safe/keys", to)
+    assert sorted(made.left_out) == sorted(strays)
+    where = restored_keys(store, tmp_path / "again", tmp_path / "safe/keys", to)
+    kept = {path.relative_to(store.places.vault) for path in store.places.vault.rglob("*.key")}
+    assert {path.relative_to(where.vault) for path in where.vault.rglob("*.key")} == kept
+
+
 def test_an_escrow_copy_that_was_changed_anywhere_is_refused(store: Store, tmp_path: Path):
     to, path = recipient(), tmp_path / "safe/keys"
     sealed_keys(store, path, to)

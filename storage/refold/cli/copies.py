@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from refold import disclaimers
 from refold.cli.command import FORMAT_VERSION, Command
-from refold.cli.envelope import Outcome
+from refold.cli.envelope import Finding, Outcome
 from refold.cli.trust import need_operator, places_of
 from refold.cli.visible import plural, visible
 from refold.errors import Usage
@@ -72,12 +72,19 @@ def _backup_of_keys(given: Namespace, places: Places) -> Outcome:
     from refold.copies import escrow
 
     made = escrow.make(places, given.keys.absolute(), _text_of(given.recipient), now=clock, random=os.urandom)
-    data = {"path": str(made.path), "epoch": made.epoch, "recipient": made.recipient.hex()}
+    data = {
+        "path": str(made.path),
+        "epoch": made.epoch,
+        "recipient": made.recipient.hex(),
+        "left_out": [str(path) for path in made.left_out],
+    }
     lines = [
         visible(f"{made.path}: the keys of epoch {made.epoch}, for whoever holds the private key of {made.recipient.hex()[:16]}"),
         "after an erasure it has to be made again, and this one destroyed",
     ]
-    return Outcome({"keys": data}, lines, disclaimers=(disclaimers.ESCROW,), format_version=FORMAT_VERSION)
+    stray = "it lies among the keys, is no file of theirs, and is not in the copy"
+    left_out = [Finding("RF-ESCROW-001", "warning", stray, str(path), remediation="refold help copies") for path in made.left_out]
+    return Outcome({"keys": data}, lines, left_out, (disclaimers.ESCROW,), format_version=FORMAT_VERSION)
 
 
 def _configure_restore(command: ArgumentParser) -> None:

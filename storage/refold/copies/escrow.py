@@ -26,7 +26,7 @@ from refold.outside import Clock, Random
 from refold.store import Places, own_vault
 
 KEPT = (SIGNING.parent.name, PIN.parent.name)  # folders of the vault that go along whole
-NAME = re.compile(rf"({'|'.join(KEPT)})(/[0-9a-z][0-9a-z._-]*){{1,2}}|[a-z]+")
+NAME = re.compile(rf"({'|'.join(KEPT)})(/[0-9a-z][0-9a-z._-]*){{1,2}}|[a-z]+")  # of what goes along, and of what may come back
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,7 @@ class Escrow:
     epoch: int
     recipient: bytes
     time: int  # µs
+    left_out: tuple[Path, ...] = ()  # what lies among the keys and has no name of ours: known where the copy is made
 
 
 def make(places: Places, path: Path, recipient_pem: bytes, *, now: Clock, random: Random) -> Escrow:
@@ -52,8 +53,10 @@ def make(places: Places, path: Path, recipient_pem: bytes, *, now: Clock, random
     vault = own_vault(places, random=random)
     epoch = vault.live_epoch()
     key, tables = epochs.export(vault.keys, epoch, origin=vault.origin, public_keys=vault.public_keys, roots=vault.roots)
-    made = Escrow(path, vault.origin, epoch, recipient, now())
-    contents = _packed(key, _kept(vault) | tables)
+    kept, left_out = _kept(vault)
+    made = Escrow(path, vault.origin, epoch, recipient, now(), left_out)
+    contents = _packed(key, kept | tables)
+    assert _unpacked(contents) == (key, kept | tables), "what is sealed can be unpacked again"
     beginning = _beginning(made)
     files.make_folder(path.parent)
     if not files.link_new(path, beginning + crypto.seal_to(recipient, contents, beginning)):
@@ -120,28 +123,17 @@ def _require_empty(places: Places, epoch: int, aside: Mapping[str, bytes]) -> No
     """Refuse a vault in which something stands that this very copy would not put there, or whose keyring is sealed."""
     if files.look(places.vault / "keys" / epochs.folder_name(epoch) / "SEALED") is not None:
         raise Usage("there is a keyring here already: keys are restored to an empty vault", path=places.vault, hint=HINT)
-    for name in _files_of(places.vault, ""):
+    for name in folder.files_in(places.vault):
         mine = name in aside and files.read(places.vault / name) == aside[name]
         if not mine and not name.startswith(f"keys/{epochs.folder_name(epoch)}/") and files.TEMPORARY not in name:
             raise Usage("something is in the vault: keys are restored to an empty one", path=places.vault / name, hint=HINT)
 
 
-def _files_of(place: Path, inside: str) -> list[str]:
-    found: list[str] = []
-    if files.look(place) is None:
-        return found
-    for name in sorted(files.names(place)):
-        seen = files.look(place / name)
-        if seen is not None and seen.kind is files.Kind.FOLDER:
-            found += _files_of(place / name, f"{inside}{name}/")
-        else:
-            found.append(f"{inside}{name}")
-    return found
-
-
-def _kept(vault: Vault) -> dict[str, bytes]:
-    names = [f"{part}/{name}" for part in KEPT for name in _files_of(vault.path / part, "") if files.TEMPORARY not in name]
-    return {name: files.read(vault.path / name) for name in names}
+def _kept(vault: Vault) -> tuple[dict[str, bytes], tuple[Path, ...]]:
+    """Return the files that go along, and the paths of those that nobody would take back: an editor's, or a file browser's."""
+    names = [f"{part}/{name}" for part in KEPT for name in folder.files_in(vault.path / part) if files.TEMPORARY not in name]
+    left_out = tuple(vault.path / name for name in names if not NAME.fullmatch(name))
+    return {name: files.read(vault.path / name) for name in names if NAME.fullmatch(name)}, left_out
 
 
 def _beginning(made: Escrow) -> bytes:

@@ -79,6 +79,18 @@ def require_apart_from_stores(where: Path, places: Places) -> None:
             raise Usage("a store lies beside it: store and keys must not be copied into one place", path=beside / name, hint=HINT)
 
 
+def files_in(folder: Path, inside: str = "") -> list[str]:
+    """Return whatever is in a folder, and in the folders in it, and is none itself, as paths within; none where there is no folder."""
+    if files.look(folder) is None:
+        return []
+    found: list[str] = []
+    for name in sorted(files.names(folder)):
+        seen = files.look(folder / name)
+        is_folder = seen is not None and seen.kind is Kind.FOLDER
+        found += files_in(folder / name, f"{inside}{name}/") if is_folder else [f"{inside}{name}"]
+    return found
+
+
 def _refuse_nesting(where: Path, places: Places) -> None:
     target = where.resolve()
     for place in (places.store.resolve(), places.vault.resolve(), places.root.resolve()):

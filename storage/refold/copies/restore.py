@@ -17,7 +17,7 @@ from typing import Any
 from refold import canonical, files, journal
 from refold.copies import backup
 from refold.copies.backup import Listed
-from refold.copies.folder import HINT, Copy, kind_of
+from refold.copies.folder import HINT, Copy, files_in, kind_of
 from refold.erase import again
 from refold.errors import Blocked, Corrupt, Usage
 from refold.heads import kept
@@ -212,24 +212,11 @@ def _copy(source: Path, target: Path, file: Listed) -> None:
 def _require_empty(target: Path, listed: Sequence[Listed]) -> None:
     """Refuse a target in which anything stands that an interrupted restore of this very copy would not have left there. Raises Usage."""
     known = {file.path: file for file in listed} | {".gitignore": Listed(".gitignore", len(GITIGNORE), "")}
-    for path in _walk(target, ""):
+    for path in files_in(target):
         name = path.rpartition("/")[2]
         mine = path in known and path != AUTHORITY and (path == ".gitignore" or backup.seen(target, path) == known[path])
         if not mine and not name.startswith(files.TEMPORARY) and path != "log/turn":
             raise Usage("a copy is restored to an empty place, and something is there", path=target / path, hint=HINT)
-
-
-def _walk(folder: Path, inside: str) -> list[str]:
-    found: list[str] = []
-    if files.look(folder) is None:
-        return found
-    for name in sorted(files.names(folder)):
-        seen = files.look(folder / name)
-        if seen is not None and seen.kind is files.Kind.FOLDER:
-            found += _walk(folder / name, f"{inside}{name}/")
-        else:
-            found.append(f"{inside}{name}")
-    return found
 
 
 def _half_open(places: Places, random: Random) -> Store:
