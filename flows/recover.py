@@ -25,8 +25,8 @@ from refold.outside import clock
 from refold.recover import repair as repairs
 from refold.recover.repair import Plan, Repaired
 from refold.recover.sources import known
-from refold.recover.verdict import Verdict
 from refold.store import Places, places
+from refold.verdict import Verdict
 
 DAMAGED = f"{Blocked.code} the log is damaged"
 

@@ -22,9 +22,12 @@ LAYERS = {
     "refold.outside": 0,
     "refold.model": 1,
     "refold.reading": 1,
+    "refold.verdict": 1,
+    "refold.words": 1,
     "refold.canonical": 2,
     "refold.files": 2,
     "refold.given": 3,
+    "refold.search_recipe": 3,
     "refold.recent": 2,
     "refold.settings": 2,
     "refold.times": 2,
@@ -34,6 +37,7 @@ LAYERS = {
     "refold.journal": 4,
     "refold.log": 4,
     "refold.store": 5,
+    "refold.quarantine": 6,
     "refold.state": 6,
     "refold.calls": 6,
     "refold.ingest": 6,
@@ -86,11 +90,11 @@ CACHE_OWNERS = {
     "refold.keys.crypto",  # labels, public keys
     "refold.keys.epochs",  # seals that were checked: signed lists of digests
     "refold.recipes",  # the shipped configs
+    "refold.search_recipe",
     "refold.settings",  # where they lie
-    "refold.state.recipe",
     "refold.state.score",  # tables of numbers
     "refold.state.search",
-    "refold.state.words",  # a pattern
+    "refold.words",  # a pattern
 }
 
 IMPURE_MODULES = {
@@ -303,6 +307,51 @@ def test_a_clean_module_is_not_accused():
         "    return read('a'), Event, open('a'), open('a', 'rb'), Event.open('r'), 'a'.replace('a', 'b'), now.replace(tzinfo=None)\n",
     )
     assert [fault for rule in RULES for fault in rule(clean)] == []
+
+
+def room(name: str) -> str:
+    """Return the room of a module: the folder of the library that it lies in, or itself where it lies in none."""
+    return ".".join(name.split(".")[:2])
+
+
+def circles(some: Iterable[Module]) -> Iterator[str]:
+    """Yield every import from one room to another from which, over however many rooms, imports lead back."""
+    found = {module.name: module for module in some}
+    into: dict[str, set[str]] = {}
+    for module in found.values():
+        named = {next((name[:end] for end in _ends(name) if name[:end] in found), None) for name in imported(module)}
+        into.setdefault(room(module.name), set()).update(room(name) for name in named if name)
+    for start, rooms in into.items():
+        yield from (f"{start} imports {other}, from which imports lead back" for other in rooms - {start} if start in _reached(into, other))
+
+
+def _ends(name: str) -> Iterator[int]:
+    yield len(name)
+    yield from (at for at in range(len(name) - 1, 0, -1) if name[at] == ".")
+
+
+def _reached(into: dict[str, set[str]], start: str) -> set[str]:
+    seen, left = {start}, [start]
+    while left:
+        new = into.get(left.pop(), set()) - seen
+        seen |= new
+        left += new
+    return seen
+
+
+def test_no_rooms_point_in_a_circle():
+    assert list(circles(modules())) == []
+
+
+def test_a_circle_of_rooms_is_caught_also_over_a_third_one():
+    planted = [
+        parse("refold.copies.restore", "from refold.recover.repair import repair\n"),
+        parse("refold.recover.repair", "def f():\n    from refold import receipts\n"),
+        parse("refold.receipts", "from refold.copies import restore\n"),
+        parse("refold.log.read", "from refold.log.entry import header\n"),
+        parse("refold.log.entry", "from refold.log import read\n"),
+    ]
+    assert len(list(circles(planted))) == 3
 
 
 # What of refold.files makes, replaces or takes away a name.

@@ -28,9 +28,9 @@ from refold.heads.checkpoint import Checkpointed
 from refold.log.compact import PARTS_MAX, compact
 from refold.outside import Clock, Random
 from refold.reading import Folded
+from refold.search_recipe import Recipe
 from refold.state.builder import Builder, Moved, Point, Published, can_extend
 from refold.state.generation import Absence, State
-from refold.state.recipe import Recipe
 from refold.store import Store
 
 BATCH_ENTRIES_MIN = 256

@@ -5,13 +5,12 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from refold import settings
+from refold import search_recipe, settings
 from refold.errors import Usage
 from refold.fold.recipe import HINT, SYMBOLIC, ModelRecipe
 from refold.fold.relations import Relations
 from refold.fold.rules import Rules
 from refold.fold.symbolic import EXTRACTOR
-from refold.state import recipe
 
 OF_A_MODEL = "openai"  # the recipe where a model is named, and no recipe
 
@@ -58,6 +57,6 @@ def _text(path: Path) -> str:
         raise Usage(f"a recipe or its prompt is no readable file; by name there are {known}", path=path, hint=HINT) from None
 
 
-def search() -> recipe.Recipe:
+def search() -> search_recipe.Recipe:
     """Return the recipe of configs/search.toml."""
-    return recipe.shipped()
+    return search_recipe.shipped()

@@ -14,11 +14,11 @@ from refold.fold.ground import ground
 from refold.fold.symbolic import extract
 from refold.model import Event, Scope, View
 from refold.reading import Folded
+from refold.search_recipe import shipped
 from refold.state import everybody
 from refold.state.builder import Builder
 from refold.state.facts import facts
 from refold.state.generation import State
-from refold.state.recipe import shipped
 from refold.store import create, places
 from tests.benchmarks import Row, median_ms
 from tests.benchmarks.corpus import NAMES, START, chats

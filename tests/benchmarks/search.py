@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 
 from refold import ingest
 from refold.model import Scope, View
+from refold.search_recipe import shipped
 from refold.state.builder import Builder
 from refold.state.generation import State
-from refold.state.recipe import shipped
 from refold.state.search import search
 from refold.store import Store
 from tests.benchmarks import Row, timed

@@ -13,9 +13,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from refold.model import Draft, Event, EventId, Source, SubjectId
+from refold.search_recipe import shipped
 from refold.state.builder import Builder, Published
 from refold.state.generation import State
-from refold.state.recipe import shipped
 from refold.store import Store, create, open_store, places
 from tests.benchmarks import Row, median_ms
 from tests.benchmarks.corpus import START, STEP, chats

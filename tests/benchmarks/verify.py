@@ -15,9 +15,9 @@ from refold.log import entry
 from refold.recover import verify as verification
 from refold.recover.history import history
 from refold.recover.survey import survey
-from refold.recover.verdict import SeenHead, Verdict
 from refold.recover.verify import jobs, verify
 from refold.store import Places, places
+from refold.verdict import SeenHead, Verdict
 from tests.benchmarks import Row, ratio, timed
 from tests.benchmarks.corpus import big_store
 

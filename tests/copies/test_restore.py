@@ -21,9 +21,9 @@ from refold.log.head import newest
 from refold.memory import Memory
 from refold.model import EntryKind
 from refold.recover import heads
-from refold.recover.verdict import Kind, SeenHead
 from refold.recover.verify import verify
 from refold.store import Places, Store, open_store
+from refold.verdict import Kind, SeenHead
 from tests.conftest import now
 from tests.copies.conftest import EVERY, as_store, whole
 from tests.journal import CALLS, KILLED, changes_of, in_child, killing, left, tree

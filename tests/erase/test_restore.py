@@ -11,10 +11,10 @@ import pytest
 from refold.copies.backup import backup
 from refold.copies.restore import Restoration, restore
 from refold.model import EntryKind
-from refold.recover.verdict import SeenHead
 from refold.recover.verify import verify
 from refold.store import Places, open_store
 from refold.store import places as find_places
+from refold.verdict import SeenHead
 from tests.conftest import now
 from tests.erase.small import CANARY, Heard, draft, erase, filled, fold, person, ruth, say, target
 from tests.journal import CALLS, KILLED, changes_of, in_child, killing, left, unsynced

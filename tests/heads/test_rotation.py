@@ -26,11 +26,11 @@ from refold.receipts import entry as entries
 from refold.receipts import form, verify
 from refold.recover import heads as recovering
 from refold.recover.intents import KNOWN
-from refold.recover.verdict import DamageKind
-from refold.recover.verdict import Kind as VerdictKind
 from refold.recover.verify import verify as verify_log
 from refold.settings import load
 from refold.store import Places, Store, open_store
+from refold.verdict import DamageKind
+from refold.verdict import Kind as VerdictKind
 from tests.journal import stopped_after
 from tests.log import say
 

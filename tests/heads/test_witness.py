@@ -23,9 +23,9 @@ from refold.keys.crypto import Signer
 from refold.log import note, tree
 from refold.log.note import KeyType, Note, TreeHead, Verifier
 from refold.recover import heads as recovering
-from refold.recover.verdict import SeenHead
 from refold.settings import WitnessCommand, Witnesses, load
 from refold.store import Store, open_store
+from refold.verdict import SeenHead
 from tests.conftest import now
 from tests.heads.test_checkpoint import hashes
 from tests.log import say

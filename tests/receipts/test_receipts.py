@@ -21,7 +21,7 @@ from refold.log.note import Verifier, log_name
 from refold.memory import Memory
 from refold.receipts import boundary, checkpoint, entry, form, replay, verify
 from refold.receipts.refolded import refolded
-from refold.recover.verdict import Completeness, Damage, DamageKind, Directive, Kind, Policy, Verdict
+from refold.verdict import Completeness, Damage, DamageKind, Directive, Kind, Policy, Verdict
 from tests.conftest import now
 
 SIGNER = Signer(b"r" * 32)

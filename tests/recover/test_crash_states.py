@@ -25,11 +25,11 @@ from refold.memory import Memory
 from refold.recover import heads
 from refold.recover import repair as repairs
 from refold.recover.repair import Sources
-from refold.recover.verdict import Kind
 from refold.recover.verify import verify
 from refold.settings import load
 from refold.state.generation import State
 from refold.store import Places, open_store
+from refold.verdict import Kind
 from tests.conftest import now
 from tests.journal import unsynced
 from tests.log import say, texts

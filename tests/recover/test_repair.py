@@ -22,11 +22,11 @@ from refold.recover import heal
 from refold.recover import repair as repairs
 from refold.recover.repair import Repaired, Sources, plan
 from refold.recover.replay import Proof
-from refold.recover.verdict import Checkpoint, Kind, Policy
 from refold.recover.verify import verify
 from refold.state.digest import attested
 from refold.state.generation import State
 from refold.store import Places, open_store
+from refold.verdict import Checkpoint, Kind, Policy
 from tests.conftest import now
 from tests.copies.conftest import EVERY, whole
 from tests.journal import CALLS, KILLED, changes_of, in_child, killing, left, tree, unsynced

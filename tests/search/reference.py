@@ -7,12 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 from refold.model import Event, part_key
+from refold.search_recipe import Recipe, fixed
 from refold.state.cues import Cue, Dates, asks_when, cues_of, date_words
 from refold.state.postings import caption_words
-from refold.state.recipe import Recipe, fixed
 from refold.state.rows import is_spoken
-from refold.state.words import Stems, words_of
 from refold.times import DAY
+from refold.words import Stems, words_of
 
 UNIT = 4096
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refold.search_recipe import shipped
 from refold.state import score
 from refold.state.places import by_first_event, laid_out, moved, ordered
-from refold.state.recipe import shipped
 from refold.state.rows import place_of
 from refold.state.score import Matched
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from refold.errors import Usage
 from refold.model import Draft, Role, Scope, Source, View
+from refold.search_recipe import Recipe, shipped
 from refold.state.generation import State
-from refold.state.recipe import Recipe, shipped
 from refold.state.search import find, search
 from refold.store import Store
 from tests.search.reference import ranking

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from refold import settings
 from refold.errors import Usage
+from refold.search_recipe import Recipe, shipped
 from refold.state.cues import Cue, Dates, asks_when, cues_of, date_words
-from refold.state.recipe import Recipe, shipped
-from refold.state.words import LETTERS_MAX, Stems, words_of
 from refold.times import DAY, parse
+from refold.words import LETTERS_MAX, Stems, words_of
 
 
 @pytest.mark.parametrize(

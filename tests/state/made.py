@@ -11,10 +11,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from refold import ingest
+from refold import ingest, search_recipe
 from refold.model import Act, Draft, Event, Mention, Modality, Scope, Source, Validity
 from refold.reading import AliasEdge, Assertion, Folded, Rejection, RejectionCode
-from refold.state import recipe
 from refold.state.builder import Builder, Published
 from refold.state.generation import State
 from refold.store import Store, create
@@ -52,7 +51,7 @@ def say(user: str, text: str, *, at: str = "", audience: tuple[str, ...] = (), d
 
 
 def builder(store: Store, base: State | None = None, **options: Any) -> Builder:
-    return Builder(store, base, relations=RELATIONS, recipe=recipe.shipped(), **options)
+    return Builder(store, base, relations=RELATIONS, recipe=search_recipe.shipped(), **options)
 
 
 def fold(

@@ -8,10 +8,10 @@ import pytest
 
 from refold import files, journal
 from refold.errors import Corrupt, Locked
+from refold.search_recipe import shipped
 from refold.state.builder import GRACE, Builder, Moved
 from refold.state.generation import Absence, State, is_current, reading
 from refold.state.manifest import CURRENT, RUNS, numbers
-from refold.state.recipe import shipped
 from refold.state.segments import newest_to_merge
 from refold.store import open_store
 from tests.state.made import NOW, RELATIONS, add, builder, fold, rows, say, until

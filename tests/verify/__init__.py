@@ -13,9 +13,9 @@ from refold.log import parts, tree
 from refold.log.commit import Commit, Replacement
 from refold.log.parts import Part, Rows
 from refold.recover import verify as verification
-from refold.recover.verdict import Checkpoint, Damage, SeenHead, Verdict
 from refold.store import Places, Store, create, open_store
 from refold.store import places as find_places
+from refold.verdict import Checkpoint, Damage, SeenHead, Verdict
 from tests.conftest import now
 from tests.journal import unsynced
 from tests.log import blank, say

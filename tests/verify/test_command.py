@@ -10,8 +10,8 @@ import pytest
 
 from refold.cli import main
 from refold.memory import Memory
-from refold.recover.verdict import DamageKind, Kind
 from refold.store import Places
+from refold.verdict import DamageKind, Kind
 from tests.journal import unsynced
 from tests.verify import change, commit_path, flipped, part_path, with_value
 

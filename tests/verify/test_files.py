@@ -15,8 +15,8 @@ from refold import files
 from refold.errors import VerificationIncomplete
 from refold.log import tree
 from refold.recover import verify as verification
-from refold.recover.verdict import Completeness, DamageKind, Kind, SeenHead
 from refold.store import Places
+from refold.verdict import Completeness, DamageKind, Kind, SeenHead
 from tests.journal import unsynced
 from tests.log import say
 from tests.verify import (
@@ -252,7 +252,7 @@ def test_several_processes_come_to_the_same_verdict(erased: Places, monkeypatch:
 
 
 def test_the_digest_covers_files_heads_and_policy(places: Places):
-    from refold.recover.verdict import Policy
+    from refold.verdict import Policy
 
     first = verify(places).digest
     assert verify(places).digest == first

@@ -13,8 +13,8 @@ from refold.log import append, stored
 from refold.model import EntryKind
 from refold.recover.remember import remember_verdict
 from refold.recover.reset import reset
-from refold.recover.verdict import Kind
 from refold.store import Places, open_store
+from refold.verdict import Kind
 from tests.conftest import now
 from tests.verify import change, flipped, forge, part_path, verify, with_value
 

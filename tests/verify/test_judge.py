@@ -12,7 +12,7 @@ from refold.log.parts import Part
 from refold.recover.history import History, Listed
 from refold.recover.judge import Evidence, judge
 from refold.recover.tiers import PartSeen
-from refold.recover.verdict import Checkpoint, Completeness, Damage, DamageKind, Directive, Kind, Policy, SeenHead
+from refold.verdict import Checkpoint, Completeness, Damage, DamageKind, Directive, Kind, Policy, SeenHead
 
 HASHES = [hashlib.sha256(bytes([at])).digest() for at in range(8)]
 PARTS = [Part(f"parts/{first}", 1, "ab", first, 2) for first in (0, 2, 4, 6)]

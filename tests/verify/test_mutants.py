@@ -17,8 +17,8 @@ from refold.log import commit as commits
 from refold.log import parts
 from refold.log.commit import Commit
 from refold.recover import history, judge, located, survey, tiers
-from refold.recover.verdict import Kind, SeenHead, Verdict
 from refold.store import Places, open_store
+from refold.verdict import Kind, SeenHead, Verdict
 from tests.log import say
 from tests.verify import (
     change,

@@ -11,8 +11,8 @@ from refold.errors import VerificationIncomplete
 from refold.log import commit as commits
 from refold.log.commit import Commit
 from refold.log.parts import Part
-from refold.recover.verdict import Kind
 from refold.store import Places
+from refold.verdict import Kind
 from tests.verify import (
     Edit,
     commit_path,

@@ -19,8 +19,8 @@ from refold.errors import Blocked, VerificationIncomplete
 if TYPE_CHECKING:
     from refold.recover.audit import Audit, LogOptions
     from refold.recover.findings import Finding as Found
-    from refold.recover.verdict import Damage, Verdict
     from refold.store import Places
+    from refold.verdict import Damage, Verdict
 
 AREAS = {
     "transactions": "interrupted changes",

@@ -19,8 +19,8 @@ from refold.outside import clock
 if TYPE_CHECKING:
     from refold.recover.repair import Plan, Repaired, Sources
     from refold.recover.replay import Replay
-    from refold.recover.verdict import Verdict
     from refold.store import Places
+    from refold.verdict import Verdict
 
 SHOWN_MAX = 20  # damaged ranges in a text; all of them stand in the data
 

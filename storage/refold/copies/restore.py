@@ -30,8 +30,8 @@ from refold.log.head import Place as LogPlace
 from refold.log.log import COPY
 from refold.model import EntryKind
 from refold.outside import Clock, Random
-from refold.recover.verdict import SeenHead
 from refold.store import AUTHORITY, FOLDERS, Places, Store, open_store
+from refold.verdict import SeenHead
 
 RESTORE = journal.Kind("restore", blocks_appends=True)
 INTENT = "restored"

@@ -16,7 +16,7 @@ from refold.journal import FOLDER, Place, Step, Target
 from refold.keys import epochs
 from refold.log import parts
 from refold.log.log import Log
-from refold.recover.quarantine import QUARANTINE
+from refold.quarantine import QUARANTINE
 from refold.state.generation import state_folder
 from refold.state.manifest import RUNS, Manifest, file_name, is_run, numbers
 from refold.store import Store

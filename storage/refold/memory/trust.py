@@ -10,7 +10,7 @@ from refold.memory.opened import Opened
 if TYPE_CHECKING:
     from refold.heads.checkpoint import Checkpointed
     from refold.recover.audit import Audit
-    from refold.recover.verdict import Verdict
+    from refold.verdict import Verdict
 
 
 class Trust(Opened):

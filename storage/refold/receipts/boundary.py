@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from refold import verdict
 from refold.log.note import Verifier
 from refold.receipts.form import Body, Kind, count, each, flag, form, hash_hex, one_of, optional, text
-from refold.recover import verdict
-from refold.recover.verdict import Verdict
+from refold.verdict import Verdict
 
 DAMAGE = {"first": count, "end": count, "class": one_of(*verdict.DamageKind), "path": text, "version": optional(count)}
 POLICY = {"require_checkpoint": flag, "allow_partial_replay": flag, "require_witness": flag}

@@ -10,10 +10,10 @@ from pathlib import Path
 from refold.errors import Corrupt, KeyMissing, NotAllowed, Usage, VerificationIncomplete
 from refold.recover import findings, heads, keys, logs, state, transactions
 from refold.recover.findings import Finding, Severity
-from refold.recover.verdict import Checkpoint, Policy, SeenHead, Verdict
 from refold.recover.verify import LENIENT, Progress, verify
 from refold.settings import Settings
 from refold.store import Places
+from refold.verdict import Checkpoint, Policy, SeenHead, Verdict
 
 AUDIT_SCHEMA_VERSION = 1
 

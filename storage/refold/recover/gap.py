@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from refold import canonical, files
+from refold import canonical, files, quarantine
 from refold.errors import Corrupt, Usage
 from refold.journal import Intent, LogCommit, OpenStore, Step
 from refold.keys.keyring import Keyring
@@ -23,7 +23,6 @@ from refold.log.head import Head, Place
 from refold.log.parts import Part
 from refold.model import BLANKING, EntryKind
 from refold.outside import Clock, Random
-from refold.recover import quarantine
 from refold.recover.history import History, history
 from refold.recover.salvage import Salvaged, control_of, salvage
 from refold.recover.survey import read_file, survey

@@ -11,9 +11,9 @@ from refold.heads import kept
 from refold.heads.checkpoint import vault_keys
 from refold.heads.configured import witnesses
 from refold.heads.kept import CHECKPOINTS, SignedHead
-from refold.recover.verdict import Checkpoint, SeenHead
 from refold.settings import Settings
 from refold.store import Places, vault_of
+from refold.verdict import Checkpoint, SeenHead
 
 
 def checkpoints(places: Places) -> tuple[Checkpoint, ...]:

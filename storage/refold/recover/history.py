@@ -18,7 +18,7 @@ from refold.log.commit import Commit, Live, Replacement
 from refold.log.parts import Part
 from refold.model import BLANKING, EntryKind
 from refold.recover.survey import Slot
-from refold.recover.verdict import Damage, DamageKind
+from refold.verdict import Damage, DamageKind
 
 COMMITS = "log/commits"
 SEQ_MAX = (1 << 63) - 1

@@ -15,7 +15,7 @@ from refold.log import entry, ranges
 from refold.log.ranges import Range
 from refold.recover.history import COMMITS, History, Listed
 from refold.recover.tiers import PartSeen
-from refold.recover.verdict import Checkpoint, Completeness, Damage, DamageKind, Directive, Kind, Policy, SeenHead, Verdict
+from refold.verdict import Checkpoint, Completeness, Damage, DamageKind, Directive, Kind, Policy, SeenHead, Verdict
 
 NEXT = {
     Kind.INTACT: "refold checkpoint",

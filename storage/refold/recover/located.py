@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from refold.log import entry
 from refold.log.parts import Part, Rows
-from refold.recover.verdict import DamageKind
+from refold.verdict import DamageKind
 
 Fault = tuple[int, int, DamageKind]  # half-open range of seqs
 SEARCHED_MAX = 16  # rows whose true place is looked for; more are a range

@@ -9,8 +9,8 @@ from refold import canonical, files
 from refold.errors import Corrupt, KeyMissing, UnsupportedVersion
 from refold.recover import findings, heads
 from refold.recover.findings import Code, Finding
-from refold.recover.verdict import Damage, DamageKind, Directive, Kind, Verdict
 from refold.store import Places, vault_of
+from refold.verdict import Damage, DamageKind, Directive, Kind, Verdict
 
 CODES: dict[DamageKind, Code] = {
     DamageKind.PAYLOAD: findings.LOG_PAYLOAD,

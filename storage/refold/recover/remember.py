@@ -6,8 +6,8 @@ from refold import files
 from refold.errors import Blocked
 from refold.log import stored
 from refold.log.stored import Stored
-from refold.recover.verdict import Kind, Verdict
 from refold.store import Places
+from refold.verdict import Kind, Verdict
 
 
 def remember_verdict(places: Places, verdict: Verdict) -> bool:

@@ -14,23 +14,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from refold import folding, journal, recipes
+from refold import folding, journal, quarantine, recipes
 from refold.errors import Corrupt, Usage
 from refold.files import link_new, make_folder
 from refold.journal import Condition, Direction, Place, Target
 from refold.outside import Clock, Random
 from refold.receipts import boundary, form
-from refold.recover import gap, heal, quarantine
+from refold.recover import gap, heal
 from refold.recover import replay as replays
 from refold.recover.heal import Good, Healing
 from refold.recover.remember import remember_verdict
 from refold.recover.replay import Proof, Replay
 from refold.recover.salvage import Salvaged
-from refold.recover.verdict import Checkpoint, Kind, Policy, SeenHead, Verdict
 from refold.recover.verify import LENIENT, place_of, verify
 from refold.state.generation import State, read_current, state_folder
 from refold.state.manifest import CURRENT, Pointer
 from refold.store import Places, Store, open_store, vault_of
+from refold.verdict import Checkpoint, Kind, Policy, SeenHead, Verdict
 
 HEAL = journal.Kind("heal", blocks_appends=True)
 PASS = journal.Kind("pass-damage", blocks_appends=True)

@@ -13,10 +13,10 @@ from refold import recipes
 from refold.errors import Corrupt
 from refold.folding import Fold, FoldReport, Reason
 from refold.outside import Clock, Random
-from refold.recover.verdict import Checkpoint
 from refold.state.digest import attested
 from refold.state.generation import State
 from refold.store import Store
+from refold.verdict import Checkpoint
 
 
 class Proof(StrEnum):

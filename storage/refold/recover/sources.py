@@ -10,9 +10,9 @@ from refold.copies.restore import heads_seen
 from refold.errors import Corrupt, Usage, VerificationIncomplete
 from refold.recover import audit
 from refold.recover.repair import Sources
-from refold.recover.verdict import Policy, SeenHead
 from refold.settings import Settings
 from refold.store import Places
+from refold.verdict import Policy, SeenHead
 
 
 def known(places: Places, settings: Settings, copies: Sequence[Path] = ()) -> Sources:

@@ -14,7 +14,7 @@ from refold.log import commit as commits
 from refold.log.commit import Commit
 from refold.log.head import Place
 from refold.log.parts import Part
-from refold.recover.verdict import DamageKind
+from refold.verdict import DamageKind
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,7 @@ from refold.model import BLANKING, EntryKind
 from refold.recover import located
 from refold.recover.located import Columns, Fault
 from refold.recover.survey import read_file
-from refold.recover.verdict import DamageKind
+from refold.verdict import DamageKind
 
 KINDS = np.zeros(256, bool)
 CONTROL = np.zeros(256, bool)

@@ -21,8 +21,8 @@ from refold.recover.history import History, history
 from refold.recover.judge import Evidence, judge
 from refold.recover.survey import Slot, survey
 from refold.recover.tiers import Job, PartSeen
-from refold.recover.verdict import Checkpoint, Policy, SeenHead, Verdict
 from refold.store import Places, vault_of
+from refold.verdict import Checkpoint, Policy, SeenHead, Verdict
 
 PARTS_AT_ONCE = 8  # what a process is handed at a time
 ALONE_BYTES_MAX = 128 << 20  # of parts whose entries are hashed; below, starting processes takes longer than it saves

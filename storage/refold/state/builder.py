@@ -23,10 +23,10 @@ from refold.log.events import SubjectEntry
 from refold.model import Event
 from refold.outside import Clock, Random
 from refold.reading import Folded
+from refold.search_recipe import Recipe
 from refold.state import tables
 from refold.state.generation import State, read_current, state_folder
 from refold.state.manifest import CURRENT, RUNS, Manifest, Pointer, RunRef, Segment, file_name, numbers, voided
-from refold.state.recipe import Recipe
 from refold.state.rows import NOTHING, Rows
 from refold.state.runs import Run, encrypted, run_name
 from refold.state.segments import merged, newest_to_merge

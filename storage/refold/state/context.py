@@ -21,7 +21,7 @@ from refold.reading import Fact, Hit, Standing
 from refold.state.facts import facts
 from refold.state.generation import State
 from refold.state.search import search
-from refold.state.words import words_of
+from refold.words import words_of
 
 if TYPE_CHECKING:
     from refold.log.log import Log

@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from refold.model import Event
+from refold.search_recipe import Recipe
 from refold.state.cues import Cue
 from refold.state.generation import State
 from refold.state.places import by_first_event, ordered
-from refold.state.recipe import Recipe
 from refold.state.rows import Rows
 from refold.state.segments import RATIO, newest_to_merge
 from refold.state.visible import Labels
-from refold.state.words import words_of
+from refold.words import words_of
 
 COLUMNS = ("seq", "recorded_at", "said_at", "scope", "audience", "session", "place", "role", "speaker_name", "words", "cues")
 NUMBERS = {

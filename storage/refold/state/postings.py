@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from refold.model import Event
+from refold.search_recipe import UNIT, Index
 from refold.state.cues import date_words
-from refold.state.recipe import UNIT, Index
 from refold.state.tables import POSTINGS
 from refold.state.terms import Terms
-from refold.state.words import words_of
+from refold.words import words_of
 
 U16_MAX = 0xFFFF
 CAPTIONS = ("caption", "title", "heading")  # metadata that describes an event in words

@@ -10,14 +10,14 @@ import pyarrow as pa
 from refold.errors import RefoldError
 from refold.model import Event, Mention, Role, Span, part_key
 from refold.reading import AliasEdge, Assertion, Folded
+from refold.search_recipe import Recipe
 from refold.state import tables
 from refold.state.cues import cues_of
 from refold.state.postings import U16_MAX, Postings
-from refold.state.recipe import Recipe
 from refold.state.tables import ROLES, TABLES, Table
 from refold.state.tags import Tags, audience_text, scope_text
 from refold.state.terms import Terms
-from refold.state.words import Stems, words_of
+from refold.words import Stems, words_of
 
 SCOPE, AUDIENCE = 1, 2  # labels: what a tag names
 

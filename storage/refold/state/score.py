@@ -17,7 +17,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from refold.state.recipe import UNIT, Context, Query, fixed
+from refold.search_recipe import UNIT, Context, Query, fixed
 
 TF_MAX = 0xFFFF
 UNIT_BITS = UNIT.bit_length() - 1

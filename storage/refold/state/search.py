@@ -19,18 +19,18 @@ import numpy as np
 from refold.errors import KeyMissing, Usage
 from refold.model import Event, View
 from refold.reading import Hit
+from refold.search_recipe import UNIT, Cues, Recipe, fixed, shipped
 from refold.state import score
 from refold.state.corpus import NOBODY, Corpus
 from refold.state.cues import Cue, Dates, asks_when
 from refold.state.generation import State
-from refold.state.recipe import UNIT, Cues, Recipe, fixed, shipped
 from refold.state.runs import Run
 from refold.state.score import Matched
 from refold.state.seen import Seen, see_folded, see_more
 from refold.state.tables import ROLES
 from refold.state.terms import Terms
-from refold.state.words import Stems, words_of
 from refold.times import DAY
+from refold.words import Stems, words_of
 
 if TYPE_CHECKING:
     from refold.log.log import Log

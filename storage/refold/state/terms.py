@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from refold.state.tags import Tags
-from refold.state.words import Stems
+from refold.words import Stems
 
 REMEMBERED_MAX = 1 << 18
 

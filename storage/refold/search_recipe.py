@@ -14,7 +14,7 @@ from typing import Any
 
 from refold import canonical, settings
 from refold.errors import Usage
-from refold.state.words import WORDS_VERSION
+from refold.words import WORDS_VERSION
 
 UNIT = 4096  # one, in the fixed-point integers of every score: sums of floats differ from run to run
 
