@@ -33,6 +33,7 @@ LAYERS = {
     "refold.times": 2,
     "refold.fold": 2,
     "refold.closed": 3,
+    "refold.scan": 3,
     "refold.keys": 3,
     "refold.journal": 4,
     "refold.log": 4,
@@ -63,7 +64,7 @@ LAYERS = {
 # Who alone may import what.
 OWNERS = {
     "cryptography": {"refold.keys.crypto"},
-    "duckdb": {"refold.state.views"},
+    "duckdb": {"refold.state.views", "refold.scan.databases"},  # the scan opens other programs' files
     "litellm": {"refold.calls.provider"},
     "openai": {"refold.calls.provider"},
     "httpx": {"refold.calls.wire", "refold.calls.provider"},

@@ -1,0 +1,131 @@
+"""Look: into some bytes, through every encoding that is known, to a bounded depth."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from refold.scan import contained, spelled
+from refold.scan.contained import Undecodable
+from refold.scan.joined import Data
+from refold.scan.needles import Needles
+from refold.scan.search import Search
+
+SPELLED_MIN = 8  # bytes
+DEPTH_MAX = 5  # encodings inside each other
+ARCHIVES = frozenset({"gzip", "zlib", "zstd", "bzip2", "xz", "zip", "tar"})  # what is in them is a file, and has to be decodable
+COMPRESSED = frozenset({"gzip", "zlib", "zstd", "bzip2", "xz"})  # whose own bytes spell nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One thing that was found: what, by which encodings, outside in, and where in the outermost."""
+
+    needle: int
+    encoding: str
+    offset: int
+
+
+@dataclass(slots=True)
+class View:
+    """What is gathered while one file is looked into."""
+
+    seen: list[Seen] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
+    encodings: set[str] = field(default_factory=set)
+
+
+class Looker:
+    """Needles, made ready to be looked for in many files."""
+
+    def __init__(self, needles: Needles) -> None:
+        self.needles = needles
+        self._search = Search(needles)
+
+    def look(self, data: Data) -> View:
+        """Look into the bytes of a file."""
+        view = View()
+        self._whole(data, (), view)
+        view.seen = nearest(view.seen)
+        return view
+
+    def look_into(self, name: str, data: Data, view: View) -> None:
+        """Look into what a file holds, decoded by somebody else as `name`."""
+        view.encodings.add(name)
+        self._inside(data, (name,), view)
+
+    def look_only(self, data: Data) -> View:
+        """Look at bytes as they are: they are sealed, and spell nothing."""
+        view = View()
+        self._raw(data, (), view)
+        return view
+
+    def _whole(self, data: Data, path: tuple[str, ...], view: View) -> None:
+        """Look into something that is a file: it has to be decodable, or nothing is claimed of it."""
+        if (known := contained.opaque_kind(data)) is not None:
+            view.reasons.append(_at(path, known))
+        self._inside(data, path, view, is_whole=True)
+
+    def _inside(self, data: Data, path: tuple[str, ...], view: View, *, is_whole: bool = False) -> None:
+        self._raw(data, path, view)
+        if len(path) > DEPTH_MAX or len(data) < SPELLED_MIN:
+            return
+        kind = contained.kind_of(data)
+        if kind is not None:
+            self._container(kind, data, path, view)
+        elif is_whole and not view.reasons and spelled.is_opaque(data):
+            view.reasons.append(_at(path, "of an unknown kind, compressed or encrypted"))
+            return
+        elif is_whole and spelled.has_opaque_base64(data):
+            view.reasons.append(_at(path, "base64 of something compressed or encrypted"))
+        if kind is None or kind[0] not in COMPRESSED:
+            self._spelled(data, path, view)
+            if kind is None or kind[0] == "pickle":
+                for name, plain in contained.embedded(data):
+                    self._inside(plain, (*path, name), view)
+                    view.encodings.add(name)
+
+    def _container(self, kind: tuple, data: Data, path: tuple[str, ...], view: View) -> None:
+        name, members = kind
+        view.encodings.add(name)
+        try:
+            for inner, member in contained.read(name, members, data):
+                view.encodings.add(inner)
+                into = self._whole if name in ARCHIVES else self._inside
+                into(member, (*path, inner), view)
+        except Undecodable as error:
+            view.reasons.append(_at(path, str(error)))
+
+    def _spelled(self, data: Data, path: tuple[str, ...], view: View) -> None:
+        """Look into everything that is spelled otherwise."""
+        for spelling in spelled.spellings(data):
+            inner = View()
+            self._inside(spelling.raw, (*path, spelling.encoding), inner)
+            view.seen += [Seen(each.needle, each.encoding, spelling.origin(each.offset)) for each in inner.seen]
+            view.encodings |= inner.encodings
+
+    def _raw(self, data: Data, path: tuple[str, ...], view: View) -> None:
+        for found in self._search.find(data):
+            view.encodings.add(found.encoding)
+            view.seen.append(Seen(found.needle, " > ".join([*path, found.encoding]), found.offset))
+        if self.needles.numbers:
+            self._numbers(data, path, view)
+
+    def _numbers(self, data: Data, path: tuple[str, ...], view: View) -> None:
+        found = spelled.digits(data)
+        for needle, number in self.needles.numbers if found else ():
+            digits, origin = found
+            if (at := digits.find(number)) >= 0:
+                view.encodings.add("digits")
+                view.seen.append(Seen(needle, " > ".join([*path, "digits"]), origin(at)))
+
+
+def nearest(seen: list[Seen]) -> list[Seen]:
+    """Keep of each needle what was found by the fewest encodings: what is written plainly is read in other ways too."""
+    best: dict[int, Seen] = {}
+    for each in sorted(seen, key=lambda each: (each.encoding.count(">"), each.offset)):
+        best.setdefault(each.needle, each)
+    return list(best.values())
+
+
+def _at(path: tuple[str, ...], reason: str) -> str:
+    return f"{reason}, in {' > '.join(path)}" if path else reason

@@ -1,0 +1,39 @@
+"""Recognised: files that Refold itself has sealed, by their form: what is in them is read with the keys of the store, or not at all."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from refold.scan.joined import Data
+
+PART_COLUMNS = ["header", "payload", "payload_commit", "entry_hash"]
+RUN_NAME = re.compile(r"[0-9a-f]{32}")
+IN_STORE = re.compile(r"state/[0-9]{12}")
+IN_VAULT = re.compile(r"keys/epoch-[0-9]{6}/[a-z]+|(?:requests|copies|migrate|journal)/.+")
+
+
+def is_sealed(path: Path, data: Data) -> bool:
+    """Whether a file is ciphertext of Refold: a part of a log, a run or manifest of a state, or a secret of a vault."""
+    head = bytes(memoryview(data)[:4])
+    if head == b"PARE":
+        return RUN_NAME.fullmatch(path.name) is not None
+    if head == b"PAR1":
+        return is_part(data)
+    return _lies_in(path, "store.json", IN_STORE) or _lies_in(path, "witness/log.json", IN_VAULT)
+
+
+def is_part(data: Data) -> bool:
+    """Whether a file is a part of a log: what it says is in the cells of one column, and those are sealed."""
+    try:
+        return pq.read_schema(pa.BufferReader(bytes(data))).names == PART_COLUMNS
+    except (pa.ArrowException, OSError, ValueError):
+        return False
+
+
+def _lies_in(path: Path, mark: str, form: re.Pattern[str]) -> bool:
+    """Whether a path lies where a file of this form does, below a folder that holds the mark of a store or vault."""
+    return any(form.fullmatch(path.relative_to(folder).as_posix()) and (folder / mark).is_file() for folder in list(path.parents)[:4])

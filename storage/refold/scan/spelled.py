@@ -1,0 +1,182 @@
+"""Spelled: what stands in some bytes in another spelling: escapes, base64, hexadecimal, UTF-16, the digits of a number."""
+
+from __future__ import annotations
+
+import binascii
+import html
+import re
+import string
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from refold.scan.joined import Data, Joined, alphabet, joined
+
+BASE64_MIN = 11  # characters: eight bytes
+HEX_MIN = 12
+DIGITS_MIN = 7
+TEXT_MIN = 8
+WIDE_SHARE = 8  # of so many bytes one is zero where UTF-16 is looked for
+OPAQUE_MIN = 48
+OPAQUE_SHARE = 0.92
+OPAQUE_RUN_MIN = 1_400  # characters of base64
+LETTERS = string.ascii_letters + string.digits
+
+BASE64 = alphabet(LETTERS + "+/-_=\r\n")
+HEX = alphabet(string.hexdigits + "%\\x: ")
+TEXT = alphabet("".join(map(chr, range(32, 127))) + "\t\r\n", from_byte=128)
+DIGITS = alphabet(string.digits + " ()./+-\t")
+
+NAMED = rb"&(?:[a-zA-Z][a-zA-Z0-9]{1,8}|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});"
+ESCAPE = re.compile(rb"%[0-9a-fA-F]{2}|\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrtbf/\"\\'])|" + NAMED + rb"|=[0-9A-F]{2}|=\r?\n")
+SOFT_BREAK = re.compile(rb"=\r?\n")
+NAMES = {b"%": "url", b"\\": "json", b"&": "html", b"=": "quoted-printable"}
+SINGLE = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b" ", b"f": b" "}
+SURROGATES = re.compile(rb"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+WIDE = {"utf-16-le": re.compile(rb"(?:[\t\n\r -~]\x00){6,}"), "utf-16-be": re.compile(rb"(?:\x00[\t\n\r -~]){6,}")}
+URL_SAFE = bytes.maketrans(b"-_=", b"+/A")
+HEX_VALUES = np.array([int(chr(byte), 16) if chr(byte) in string.hexdigits else 0 for byte in range(256)], dtype=np.uint8)
+NOT_HEX = b"%\\x: "
+NOT_DIGITS = b" ()./+-\t"
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """Bytes that stood there in another spelling, and where, for an offset of these, the stretch began that spelled it."""
+
+    encoding: str
+    raw: bytes
+    origin: Callable[[int], int]
+
+
+def spellings(data: Data) -> Iterator[Spelling]:
+    """Yield everything that some bytes spell."""
+    yield from _escapes(data)
+    yield from _base64(data)
+    yield from _hex(data)
+    yield from _wide(data)
+
+
+def _escapes(data: Data) -> Iterator[Spelling]:
+    """Undo escapes of URLs, JSON, Python, HTML and quoted-printable, wherever text has some."""
+    runs = joined(data, TEXT, least=TEXT_MIN, gap=b"\n")
+    found = next((each for each in ESCAPE.finditer(runs.raw) if not SOFT_BREAK.match(each[0])), None) if runs else None
+    if runs and found:
+        joint = SURROGATES.sub(_astral, runs.raw) if b"\\u" in runs.raw or b"\\U" in runs.raw else runs.raw
+        plain = ESCAPE.sub(_unescaped, joint)
+        yield Spelling(_kinds(runs.raw, found), plain, _scaled(runs, len(runs.raw) / max(len(plain), 1)))
+
+
+def _kinds(raw: bytes, found: re.Match[bytes]) -> str:
+    """Name the kinds of escapes that stand in the first of some text."""
+    kinds = dict.fromkeys(NAMES[each[0][:1]] for each, _ in zip(ESCAPE.finditer(raw, found.start()), range(64), strict=False))
+    return "+".join(sorted(kinds))
+
+
+def _astral(found: re.Match[bytes]) -> bytes:
+    return bytes.fromhex(found[1].decode() + found[2].decode()).decode("utf-16-be").encode()
+
+
+def _unescaped(found: re.Match[bytes]) -> bytes:
+    raw = found[0]
+    if raw[:1] == b"&":
+        return html.unescape(raw.decode()).replace("\xa0", " ").encode(errors="replace")
+    if raw[:1] in b"%=" or raw[:2] == b"\\x":
+        return bytes.fromhex(raw[-2:].decode()) if raw[-1:] != b"\n" else b""
+    if raw[:2] == b"\\u":
+        return chr(int(raw[2:], 16)).encode(errors="replace")
+    return SINGLE.get(raw[1:], raw[1:])
+
+
+def _base64(data: Data) -> Iterator[Spelling]:
+    """Decode base64 and its URL-safe form, with or without line breaks, wherever in a stretch it begins.
+
+    The gap of eight `A` is six zero bytes, and so is what padding becomes.
+    """
+    runs = joined(data, BASE64, least=BASE64_MIN, gap=b"AAAAAAAA")
+    if runs:
+        raw = runs.raw.translate(URL_SAFE, b"\r\n") + b"AAAAAAA"
+        pieces = [binascii.a2b_base64(raw[skipped : skipped + (len(raw) - skipped) // 4 * 4]) for skipped in range(4)]
+        yield _together("base64", pieces, runs, 4 / 3)
+
+
+def _hex(data: Data) -> Iterator[Spelling]:
+    """Decode hexadecimal digits, also with percent signs, backslashes or colons between them."""
+    runs = joined(data, HEX, least=HEX_MIN, gap=b"00000000")
+    if runs:
+        values = HEX_VALUES[np.frombuffer(runs.raw.translate(None, NOT_HEX) + b"0", dtype=np.uint8)]
+        pieces = [((values[skipped:-1:2] << 4) | values[1 + skipped :: 2][: len(values[skipped:-1:2])]) for skipped in range(2)]
+        yield _together("hex", [piece.tobytes() for piece in pieces], runs, 2.0)
+
+
+def _together(encoding: str, pieces: list[bytes], runs: Joined, share: float) -> Spelling:
+    """Put the readings from each place where a stretch may begin one after the other."""
+    size = len(pieces[0])
+    return Spelling(encoding, b"".join(piece.ljust(size, b"\0") for piece in pieces), lambda at: runs.origin(int(at % size * share)))
+
+
+def _scaled(runs: Joined, share: float) -> Callable[[int], int]:
+    return lambda at: runs.origin(int(at * share))
+
+
+def _wide(data: Data) -> Iterator[Spelling]:
+    """Narrow plain text that stands in UTF-16, for what is escaped or encoded in it."""
+    raw = bytes(data)
+    if raw.count(0) * WIDE_SHARE < len(raw) or not _alternates(raw):
+        return
+    for encoding, pattern in WIDE.items():
+        found = [each[0][(encoding == "utf-16-be") :: 2] for each in pattern.finditer(raw)]
+        if found:
+            first = pattern.search(raw)
+            start = first.start() if first else 0
+            yield Spelling(encoding, b"\n".join(found), lambda at, start=start: start)
+
+
+def _alternates(raw: bytes) -> bool:
+    """Whether zeros stand by themselves, two bytes apart, often enough to be UTF-16."""
+    zero = np.frombuffer(raw, dtype=np.uint8) == 0
+    return int(np.count_nonzero(zero[:-2] & ~zero[1:-1] & zero[2:])) * WIDE_SHARE >= len(raw) // 4
+
+
+def digits(data: Data) -> tuple[bytes, Callable[[int], int]] | None:
+    """Return the digits of everything that could be a phone number, apart from one another; None where there is nothing."""
+    runs = joined(data, DIGITS, least=DIGITS_MIN, gap=b"x")
+    if runs is None:
+        return None
+    only = runs.raw.translate(None, NOT_DIGITS)
+    return only, _scaled(runs, len(runs.raw) / max(len(only), 1))
+
+
+def is_text(data: Data) -> bool:
+    """Whether bytes read as text of some kind: UTF-8, or with many zeros UTF-16."""
+    sample = bytes(memoryview(data)[:65536])
+    try:
+        sample.decode("utf-8")
+    except UnicodeDecodeError as error:
+        return error.start >= len(sample) - 4 and len(sample) == 65536
+    return True
+
+
+def is_opaque(data: Data) -> bool:
+    """Whether bytes look compressed or encrypted: every value about as frequent as every other."""
+    sample = np.frombuffer(memoryview(data)[: 1 << 16], dtype=np.uint8)
+    if len(sample) < OPAQUE_MIN or is_text(data):
+        return False
+    shares = np.bincount(sample, minlength=256) / len(sample)
+    entropy = -float(np.sum(shares[shares > 0] * np.log2(shares[shares > 0])))
+    return entropy > OPAQUE_SHARE * min(8.0, float(np.log2(len(sample))))
+
+
+def has_opaque_base64(data: Data) -> bool:
+    """Whether a long run of base64 holds something that cannot be looked into, and is of no known kind."""
+    runs = joined(data, BASE64, least=OPAQUE_RUN_MIN, gap=b"A")
+    for start, length in zip(runs.starts.tolist(), runs.lengths.tolist(), strict=True) if runs else ():
+        raw = runs.raw[start : start + length].translate(URL_SAFE, b"\r\n")
+        plain = binascii.a2b_base64(raw[: len(raw) // 4 * 4])
+        if is_opaque(plain) and not plain.startswith(KNOWN):
+            return True
+    return False
+
+
+KNOWN = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"PK", b"\x78", b"BZh", b"\xfd7zXZ", b"PAR1", b"ARROW1", b"SQLite")
