@@ -194,6 +194,13 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
     "checkpoint": [(nothing, "checkpoint"), (add_what_is_not_folded, "checkpoint --receipt ~/receipt"), (spoils.unfinished, "checkpoint")],
     "proof": [(nothing, "proof 2"), (nothing, "proof --from 2"), (nothing, "proof 9"), (nothing, "proof")],
     "verify": [(write_papers, "verify ~/proof --key ~/keys"), (write_papers, "verify ~/receipt"), (spoil_papers, "verify ~/receipt")],
+    "scan": [
+        (add_a_note, "scan ~ --for 'Ben Abel' --control 'Ada Brandt'"),
+        (add_a_note, "scan ~ --for 'Ada Brandt'"),
+        (add_a_note, "scan ~ --for Ruth --control 'Ben Abel'"),
+        (nothing, "scan ~/missing --for Ruth"),
+        (nothing, "scan ~ --for me"),
+    ],
     "key": [(nothing, "key show"), (nothing, "key rotate"), (spoils.unfinished, "key rotate"), (nothing, "key")],
     "reset": [
         (nothing, "reset"),

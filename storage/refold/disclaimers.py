@@ -11,5 +11,6 @@ TRANSACTION = "a transaction is no database's: readers may see its steps one by 
 AUDIT = "an audit says what it looked at and when: it is no evidence of what it did not read, nor of what happens afterwards"
 ERASURE = "what is removed here stays wherever else it went: backups, copies, screens, other people's memories, spare blocks of a disk"
 ESCROW = "a backup of the keys opens, for its recipient, all that these keys open, also what is erased later, in older copies of the store"
+SCAN = "a scan finds what was looked for in the encodings it knows: not pictures, sound, ciphertext or other words for the same"
 
-ALL = (GROUNDED, SYMBOLIC, UNWITNESSED, ROOT_FILE, OPERATOR, TRANSACTION, AUDIT, ERASURE, ESCROW)
+ALL = (GROUNDED, SYMBOLIC, UNWITNESSED, ROOT_FILE, OPERATOR, TRANSACTION, AUDIT, ERASURE, ESCROW, SCAN)

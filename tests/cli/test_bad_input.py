@@ -53,6 +53,7 @@ CALLS = {
 def test_every_command_is_called_here():
     apart = {"init", "demo", "help"}
     apart |= {"audit", "recover", "reset", "restore", "verify"}  # they look at what cannot be opened: tests/recover, copies, receipts
+    apart |= {"scan"}  # it needs no memory: tests/scan
     apart |= {"mcp tokens", "mcp revoke", "mcp config"}  # they open a memory as `mcp token` does
     assert {name.removesuffix(" --plan") for name in CALLS} | apart == set(catalogue.COMMANDS)
 

@@ -20,8 +20,8 @@ from refold.errors import Usage
 
 STDIN_BYTES_MAX = 64 << 20
 EVERYWHERE = ("--store", "--vault", "--root", "--format", "--as")  # options that may stand before the command, each with a value
-LINES = ("user", "agent", "run_id", "author", "source", "key", "entity", "fact")  # what `-` reads one line for, in this order
-REST = ("text", "query")  # what `-` reads all the rest for
+LINES = ("user", "agent", "run_id", "author", "source", "key", "entity", "fact", "control")  # what `-` reads one line for, in this order
+REST = ("text", "query", "needles")  # what `-` reads all the rest for
 
 
 class HelpWanted(Exception):

@@ -112,8 +112,10 @@ class Looker:
 
     def _numbers(self, data: Data, path: tuple[str, ...], view: View) -> None:
         found = spelled.digits(data)
-        for needle, number in self.needles.numbers if found else ():
-            digits, origin = found
+        if found is None:
+            return
+        digits, origin = found
+        for needle, number in self.needles.numbers:
             if (at := digits.find(number)) >= 0:
                 view.encodings.add("digits")
                 view.seen.append(Seen(needle, " > ".join([*path, "digits"]), origin(at)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -105,7 +105,7 @@ def _patterns(number: int, text: str) -> Iterator[Pattern]:
         yield _pattern(number, encoding, orders, between, longest, free=free)
 
 
-def _pattern(number: int, encoding: str, orders: Iterable[Sequence[str]], between: bytes, longest: str, *, free: bool) -> Pattern:
+def _pattern(number: int, encoding: str, orders: Sequence[Sequence[str]], between: bytes, longest: str, *, free: bool) -> Pattern:
     written = [between.join(b"".join(_letter(letter, encoding) for letter in word) for word in order) for order in orders]
     bounded = written if free else [_bounded(each, order, encoding) for each, order in zip(written, orders, strict=True)]
     regex = re.compile(b"|".join(bounded), re.IGNORECASE | re.DOTALL)

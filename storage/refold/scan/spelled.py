@@ -171,7 +171,9 @@ def is_opaque(data: Data) -> bool:
 def has_opaque_base64(data: Data) -> bool:
     """Whether a long run of base64 holds something that cannot be looked into, and is of no known kind."""
     runs = joined(data, BASE64, least=OPAQUE_RUN_MIN, gap=b"A")
-    for start, length in zip(runs.starts.tolist(), runs.lengths.tolist(), strict=True) if runs else ():
+    if runs is None:
+        return False
+    for start, length in zip(runs.starts.tolist(), runs.lengths.tolist(), strict=True):
         raw = runs.raw[start : start + length].translate(URL_SAFE, b"\r\n")
         plain = binascii.a2b_base64(raw[: len(raw) // 4 * 4])
         if is_opaque(plain) and not plain.startswith(KNOWN):
