@@ -217,6 +217,10 @@ class View:
     as_of_time: int | None = None  # newest recorded_at of the support, µs, inclusive
     valid_at: int | None = None  # µs
 
+    def is_in_time(self, seq: int, recorded_at: int) -> bool:
+        """Whether an entry had come by the time that is asked for."""
+        return (self.as_of_seq is None or seq <= self.as_of_seq) and (self.as_of_time is None or recorded_at <= self.as_of_time)
+
     def admits(self, event: Event) -> bool:
         """Whether an event may be seen."""
         return self.scope.admits(event.scope) and (self.labels is None or self.labels.issuperset(event.audience))

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from refold import ingest
+from refold.cli import main
 from refold.erase.model import Mode, Target
 from refold.erase.run import Undecided
 from refold.errors import Drifted, KeyMissing, Locked, SubjectErased
@@ -347,3 +350,43 @@ def test_a_reader_that_opened_before_reads_the_new_state_and_an_append_waits_for
         assert not any(CANARY in hit.text for hit in reader.search(CANARY, user_id="ben"))
         with pytest.raises(SubjectErased):
             reader.subject_add([(AliasKind.HANDLE, "ruth")])
+
+
+def test_e58_an_answer_about_a_time_before_an_erasure_says_how_many_came_after(memory: Store, capsys: pytest.CaptureFixture[str]):
+    places = memory.places
+    seq = memory.log.refresh()[0].size - 1
+    erase(memory, ruth(memory))
+    where = ["--store", str(places.store), "--vault", str(places.vault), "--root", str(places.root)]
+
+    def asked(*as_of: str) -> dict:
+        assert main(["facts", "--user", "ada", *as_of, *where, "--format", "json"]) == 0
+        return json.loads(capsys.readouterr().out)["data"]
+
+    assert asked("--as-of", str(seq))["erasures_after"] == 1
+    assert asked("--as-of", "2024-01-01")["erasures_after"] == 1
+    assert asked("--as-of", str(memory.log.head.size))["erasures_after"] == 0
+    assert asked()["erasures_after"] == 0
+
+
+def test_a_reader_that_comes_between_the_seal_and_the_new_state_waits_for_it(memory: Store, monkeypatch: pytest.MonkeyPatch):
+    from refold.journal import carry
+    from refold.memory import Memory
+
+    places, real, seen = memory.places, carry._move, []
+    with Memory.open(places.store, vault=places.vault, root=places.root) as reader:
+
+        def slow(work, at, step, goal, unsynced):
+            if step.target.name == "CURRENT":
+                asking = threading.Thread(target=lambda: seen.append(reader.facts(user_id="ada", relation="lives_in")))
+                asking.start()
+                asking.join(0.3)
+                assert not seen
+                monkeypatch.undo()
+                real(work, at, step, goal, unsynced)
+                asking.join()
+                return
+            real(work, at, step, goal, unsynced)
+
+        monkeypatch.setattr(carry, "_move", slow)
+        erase(memory, ruth(memory))
+        assert [[fact.value for fact in facts] for facts in seen] == [["Berlin"]]

@@ -97,12 +97,14 @@ def _facts(given: Namespace) -> Outcome:
             all=given.all,
             limit=given.limit,
         )
+        erasures_after = 0 if given.as_of is None else memory.erasures_after(given.as_of)
         unfolded = 0 if given.as_of is not None else memory.unfolded(**arguments.scope(given))
         similar = memory.similar(given.entity, **arguments.scope(given)) if given.entity and not facts else []
     lines = [*(shown.fact_table(facts, standing=given.history or given.all) or ["no facts"]), "", plural(len(facts), "fact")]
     lines += [f"{plural(unfolded, 'event')} not folded yet: refold fold"] if unfolded else []
+    lines += [f"{plural(erasures_after, 'erasure')} came after that: what was erased is in no answer"] if erasures_after else []
     lines += [f"nobody is known by this name; alike are {', '.join(map(visible, similar))}"] if similar else []
-    data = {"facts": [shown.fact_data(fact) for fact in facts], "unfolded": unfolded, "similar": similar}
+    data = {"facts": [shown.fact_data(fact) for fact in facts], "unfolded": unfolded, "similar": similar, "erasures_after": erasures_after}
     return Outcome(data, lines, missing, disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
 
 

@@ -9,9 +9,6 @@ from refold import files
 from refold.erase.model import Reached
 from refold.errors import Corrupt
 from refold.keys import epochs
-from refold.log.entry import Header
-from refold.log.log import Log
-from refold.model import EntryKind
 from refold.state.generation import state_folder
 from refold.state.manifest import numbers
 from refold.store import Store
@@ -34,13 +31,6 @@ def require_done(store: Store, done: Reached, seqs: Sequence[int], *, is_kept: b
     for seq in seqs if not is_kept else ():
         if log.row(seq).payloads()[0] is not None:
             raise _unlike("an erased payload is still there", log.place.folder)
-
-
-def erasures(log: Log, epoch: int) -> tuple[int, ...]:
-    """Return the seqs of the erasure entries of an epoch."""
-    head, _ = log.refresh()
-    headers = ((seq, Header.of(log.row(seq).headers()[0])) for seq in head.erasures)
-    return tuple(seq for seq, header in headers if header.kind == EntryKind.ERASURE and header.epoch == epoch)
 
 
 def _unlike(message: str, path: Path) -> Corrupt:

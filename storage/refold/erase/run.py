@@ -177,10 +177,11 @@ def _transact(work: Work, turn: journal.Turn, rebuild: Rebuild, begun: Begun) ->
     reach, is_kept = work.census.reach, work.target.mode is Mode.KEEP_CIPHERTEXT
     replaced = [] if is_kept else parts_of(store.log.head.parts, reach.seqs)
     transaction.carry_out(steps, last=True)
+    store.log.refresh()
     return Reached(
         epoch_before=begun.epoch - 1,
         epoch_after=begun.epoch,
-        erasure_seqs=check.erasures(store.log, begun.epoch),
+        erasure_seqs=tuple(seq for seq, header in store.log.erasures() if header.epoch == begun.epoch),
         events=reach.events,
         shared_events=reach.shared,
         calls=len(calls),

@@ -18,6 +18,7 @@ from refold.keys.vault import Vault
 from refold.log import append, compact, read
 from refold.log.append import Appended, Clock, Random, Sealable
 from refold.log.compact import Compacted
+from refold.log.entry import Header
 from refold.log.events import SubjectEntry
 from refold.log.head import Head, Place, commit_of, forward, key_after, newest, refuse_replaced_key
 from refold.log.parts import Rows
@@ -112,6 +113,11 @@ class Log:
     def incomplete_since(self) -> int | None:
         """The first entry that was damaged for good and passed over: what is derived from there on lacks it. Raises Corrupt."""
         return self._reader.blank(self._head).incomplete_since
+
+    def erasures(self) -> list[tuple[int, Header]]:
+        """Return the entries that say what was erased: their sequence numbers and headers. Raises Corrupt."""
+        headers = [(seq, Header.of(self.row(seq).headers()[0])) for seq in self._head.erasures]
+        return [(seq, header) for seq, header in headers if header.kind == EntryKind.ERASURE]
 
     def rows(self, first: int = 0, end: int | None = None) -> Iterator[Rows]:
         """Yield verified entries [first, end), part by part. Raises Corrupt, VerificationIncomplete."""

@@ -76,6 +76,13 @@ class Ask(Opened):
         with self._asking() as state:
             return facts(state, self.store.log, view, entity=entity, relation=relation, history=history, all=all, limit=limit)
 
+    def erasures_after(self, as_of: str | int) -> int:
+        """Return how many erasures came after a point: what they took is in no answer about the time before either."""
+        view = self._view(None, None, None, as_of=as_of, needs_scope=False)
+        log = self.store.log
+        log.refresh()
+        return sum(not view.is_in_time(seq, header.recorded_at) for seq, header in log.erasures())
+
     def similar(self, entity: str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> list[str]:
         """Return names like one by which nobody is known, of those that may be seen; none where somebody is."""
         from refold.state.similar import similar

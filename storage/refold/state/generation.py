@@ -7,6 +7,7 @@ never repaired, and nothing of it is removed by looking.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pyarrow as pa
 
-from refold import files
+from refold import files, journal
 from refold.errors import Corrupt, KeyMissing, RefoldError
 from refold.files import Kind
 from refold.fold.entities import Edge
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
     from refold.store import Store
 
 EMPTY = Pointer(0, 0, 0, b"")
+PUBLISHED_SECONDS_MAX = 5.0  # between SEALED and CURRENT an erasure syncs one file
+POLL_SECONDS = 0.005
 RECENT_BYTES_MAX = 64 << 20  # of row groups that were read last
 
 
@@ -281,10 +284,21 @@ def reading(store: Store, state: State) -> Generator[State]:
     with files.lock(store.vault.readers_lock, exclusive=False):
         if not is_current(store, state):
             state.retire()
-            store.log.refresh()
-            state = State.open(store)
+            state = _newest(store)
         with state.in_use():
             yield state
+
+
+def _newest(store: Store) -> State:
+    """Open the current generation; where an erasure has sealed an epoch and not published its state yet, wait for that."""
+    until = time.monotonic() + PUBLISHED_SECONDS_MAX
+    while True:
+        store.log.refresh()
+        state = State.open(store)
+        is_coming = state.absent is Absence.EPOCH and store.log.head.fence is not False and journal.is_running(store.places)
+        if not is_coming or time.monotonic() > until:
+            return state
+        time.sleep(POLL_SECONDS)
 
 
 def _manifest(folder: Path, pointer: Pointer, state_key: bytes) -> Manifest:
