@@ -24,7 +24,7 @@ from refold.fold.ground import fold_batch
 from refold.fold.recipe import ModelRecipe
 from refold.fold.relations import Relations
 from refold.fold.symbolic import EXTRACTOR
-from refold.heads.checkpoint import Checkpointed
+from refold.heads.checkpoint import Checkpointed, require_uncut
 from refold.log.compact import PARTS_MAX, compact
 from refold.outside import Clock, Random
 from refold.reading import Folded
@@ -141,8 +141,8 @@ class Fold:
         self._closure_level = closure_level
         head, _ = store.log.refresh()
         self._end: Point = until or head
-        if not full:
-            state.require_its_log()
+        state.require_its_log()
+        require_uncut(store)
         by = model.recipe if model else None
         self.plan = make_plan(self._end, state, relations=relations, recipe=recipe, by=by, full=full)
         base = None if self.plan.full else state

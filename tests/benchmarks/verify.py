@@ -56,7 +56,7 @@ def rows(size: str) -> Iterator[Row]:
 def together(there: Places, events: int) -> Row:
     """Recompute a million entries, or the same ones over and over, with one process and with two; starting them counts."""
     place = verification.place_of(there)
-    told = history(survey(place), entry.genesis(place.origin))
+    told = history(survey(place), entry.genesis(place.origin), keys=len(place.public_keys))
     todo = list(jobs(told, 0, [], deep=True)) * max(EVENTS["full"] // events, 1)
 
     def spent(workers: int) -> tuple[float, float]:

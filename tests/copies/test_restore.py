@@ -32,7 +32,7 @@ from tests.log import Disk, say, texts
 
 def head_of(store: Store) -> SeenHead:
     head = store.log.head
-    return SeenHead(head.size, restores._root(store.log.place, head, head.size), is_external=False)
+    return SeenHead(head.size, restores.root_at(store.log.place, head, head.size), is_external=False)
 
 
 def restored(places: Places, source: Path, seen: list[SeenHead]) -> restores.Restoration | None:

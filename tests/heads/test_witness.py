@@ -15,7 +15,7 @@ from refold.copies.backup import backup
 from refold.copies.restore import restore
 from refold.errors import Corrupt, Usage, VerificationIncomplete
 from refold.heads import kept
-from refold.heads.checkpoint import checkpoint, is_given_up_by, known_keys
+from refold.heads.checkpoint import checkpoint, given_up_by, known_keys
 from refold.heads.command import CommandWitness, request
 from refold.heads.configured import sign, witnesses
 from refold.heads.witness import HEADS
@@ -23,6 +23,7 @@ from refold.keys.crypto import Signer
 from refold.log import note, tree
 from refold.log.note import KeyType, Note, TreeHead, Verifier
 from refold.recover import heads as recovering
+from refold.recover.reset import survey
 from refold.settings import WitnessCommand, Witnesses, load
 from refold.store import Store, open_store
 from refold.verdict import SeenHead
@@ -156,8 +157,7 @@ def test_a_restored_log_is_taken_where_it_says_itself_what_was_given_up(said, ow
             assert kept.sizes(witness.folder / HEADS) == [done.head.size]
         (aside,) = elsewhere.folder.glob(f"{HEADS}-*")
         assert kept.sizes(aside) == [lost.size]
-        other = TreeHead(lost.name, lost.size, b"r" * 32)
-        assert not is_given_up_by(restored.log, other)
+        assert given_up_by(restored.log) == {(lost.size, lost.root)}
 
 
 def test_a_witness_keeps_the_key_of_the_log(said, own, elsewhere):
@@ -268,3 +268,25 @@ def test_witnesses_that_are_written_otherwise_are_refused(tmp_path, lines):
     path.write_text(f"[witness]\n{lines}\n")
     with pytest.raises(Usage, match=r"witness\."):
         load({"REFOLD_CONFIG": str(path)})
+
+
+def test_a_command_takes_what_follows_a_restore_once_its_keeper_lets_go_of_what_was_given_up(said, own, tmp_path):
+    office = commanded(said, tmp_path, "head")
+    backup(said.places, tmp_path / "copy", now=now, random=os.urandom)
+    heads = []
+    for each in ("I live in Berlin.", "I like tea."):
+        say(said, each)
+        heads.append(checkpoint(said, [own, office]).head)
+    shutil.rmtree(said.places.store)
+    seen = [SeenHead(each.size, each.root, is_external=True) for each in heads]
+    restore(said.places, tmp_path / "copy", confirm=said.origin[:6], seen=seen, now=now, random=os.urandom)
+    with open_store(said.places) as restored:
+        assert given_up_by(restored.log) == {(each.size, each.root) for each in heads}, "each head that was seen is named"
+        for _ in range(2):
+            mine, theirs = checkpoint(restored, [own, office]).answers
+            assert (mine.is_taken, theirs.is_taken) == (True, False)
+            assert "its keeper has to let go" in (theirs.found or "")
+        (tmp_path / "remembered.json").unlink()
+        assert [answer.is_taken for answer in checkpoint(restored, [own, office]).answers] == [True, True]
+        assert [answer.is_taken for answer in checkpoint(restored, [own, office]).answers] == [True, True]
+    assert survey(said.places).unexpected == ()

@@ -270,11 +270,11 @@ def test_a_gap_that_the_log_does_not_say_is_damage_still(places: Places):
 
 
 def checkpoint_of(places: Places) -> Checkpoint:
-    from refold.copies.restore import _root
+    from refold.copies.restore import root_at
 
     with open_store(places) as store:
         state = State.open(store)
-        root = _root(store.log.place, store.log.head, state.size)
+        root = root_at(store.log.place, store.log.head, state.size)
         return Checkpoint(state.size, root, state.number, state.epoch, attested(state), "checkpoints/x")
 
 

@@ -46,11 +46,23 @@ def test_a_log_that_lost_its_end_is_neither_added_to_nor_folded_nor_asked(memory
         assert [hit.text for hit in lost.search("live", user_id="ada")] == ["I live in Berlin."]
 
 
-def test_a_full_fold_that_is_asked_for_takes_the_shorter_log_for_what_it_is(memory):
+@pytest.mark.parametrize("remembers", ["the state", "a head beside it", "the vault's witness"])
+def test_a_full_fold_refuses_a_shorter_log_before_anything_is_folded(memory, remembers):
     newest_commit(memory).unlink()
-    with opened(memory) as lost:
+    if remembers != "the state":
+        (memory.store / "state" / "CURRENT").unlink()
+    forgets = {
+        "a head beside it": (memory.vault / "witness/heads",),
+        "the vault's witness": (memory.store / "checkpoints",),
+        "the state": (memory.vault / "witness/heads", memory.store / "checkpoints"),
+    }
+    for path in (path for folder in forgets[remembers] for path in folder.iterdir()):
+        path.unlink()
+    before = {path: path.read_bytes() for path in (memory.store / "state").rglob("*") if path.is_file()}
+    with opened(memory) as lost, pytest.raises(Corrupt, match="the log has lost entries") as raised:
         lost.fold(full=True)
-        assert [fact.value for fact in lost.facts(user_id="ada")] == ["Berlin"]
+    assert raised.value.hint == "refold recover --log"
+    assert before == {path: path.read_bytes() for path in (memory.store / "state").rglob("*") if path.is_file()}
 
 
 def test_a_damaged_state_gives_no_answer_and_is_folded_again(memory):

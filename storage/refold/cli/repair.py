@@ -19,6 +19,7 @@ from refold.outside import clock
 if TYPE_CHECKING:
     from refold.recover.repair import Plan, Repaired, Sources
     from refold.recover.replay import Replay
+    from refold.recover.shorter import Ending
     from refold.store import Places
     from refold.verdict import Verdict
 
@@ -33,12 +34,13 @@ def configure(command: ArgumentParser) -> None:
         "--from", dest="copies", action="append", type=Path, metavar="DIR", help="a mirror or backup to heal from; repeatable"
     )
     group.add_argument("--past-damage", action="store_true", help="go past entries that are lost for good, under a signed gap entry")
+    group.add_argument("--give-up-end", action="store_true", help="go on without the end of the log that nobody has, under signed entries")
     group.add_argument("--confirm", metavar="ORIGIN-PREFIX", help="do it; the first letters of the origin confirm it")
 
 
 def check(given: Namespace) -> None:
     """Refuse options of --log without it, or with those of a transaction. Raises Usage."""
-    of_log = bool(given.copies or given.past_damage or given.confirm)
+    of_log = bool(given.copies or given.past_damage or given.give_up_end or given.confirm)
     of_transaction = bool(given.transaction_id or given.complete or given.rollback)
     if (of_log and not given.log) or (given.log and of_transaction):
         raise Usage("either --log with its options, or --transaction-id with a direction", hint="refold recover --help")
@@ -50,8 +52,9 @@ def run(given: Namespace, places: Places) -> Outcome:
 
     sources = _sources(places, given.copies or ())
     if given.confirm is None:
-        return _planned(places, plan(places, sources), past_damage=given.past_damage)
-    done = repair(places, sources, confirm=given.confirm, past_damage=given.past_damage, now=clock, random=os.urandom)
+        return _planned(places, plan(places, sources), past_damage=given.past_damage, give_up=given.give_up_end)
+    choice = {"past_damage": given.past_damage, "give_up": given.give_up_end}
+    done = repair(places, sources, confirm=given.confirm, **choice, now=clock, random=os.urandom)
     return _repaired(done)
 
 
@@ -62,7 +65,7 @@ def _sources(places: Places, copies: Sequence[Path]) -> Sources:
     return known(places, settings.load(), [copy.absolute() for copy in copies])
 
 
-def _planned(places: Places, found: Plan, *, past_damage: bool) -> Outcome:
+def _planned(places: Places, found: Plan, *, past_damage: bool, give_up: bool) -> Outcome:
     from refold.cli.audit import verdict_data
 
     data = {
@@ -71,6 +74,7 @@ def _planned(places: Places, found: Plan, *, past_damage: bool) -> Outcome:
         "healed": [{"path": good.path, "source": good.source or None} for good in found.healing.goods],
         "refused": [{"path": path, "message": message} for path, message in found.healing.refused],
         "passed": list(found.lost),
+        "given_up": found.ending and _ending(found.ending),
     }
     lines = [*_verdict_lines(found.verdict), *_refused(found.healing.refused)]
     if found.healing.goods:
@@ -81,6 +85,8 @@ def _planned(places: Places, found: Plan, *, past_damage: bool) -> Outcome:
         lines.append(f"would go past {plural(len(found.lost), 'entry', 'entries')} that nobody has any more, under a signed gap entry")
     elif found.lost:
         lines.append(f"could go past {plural(len(found.lost), 'entry', 'entries')} that nobody has any more: --past-damage")
+    if found.ending:
+        lines += ["would go on without it:" if give_up else "could go on without it: --give-up-end", *_ending_lines(found.ending)]
     if not found.verdict.is_whole:
         lines += ["", f"to do it: the same with --confirm {places.origin[:8]}"]
     return _ended(Outcome(data, lines, disclaimers=(disclaimers.UNWITNESSED,), format_version=FORMAT_VERSION), found.verdict)
@@ -98,6 +104,7 @@ def _repaired(done: Repaired) -> Outcome:
         "healed": [{"path": path} for path in done.healed],
         "refused": [{"path": path, "message": message} for path, message in done.refused],
         "passed": list(done.passed),
+        "given_up": done.given_up and _ending(done.given_up),
         "replay": replay and _replay(replay),
         "not_replayed": done.why_not,
         "receipt": done.receipt,
@@ -105,6 +112,7 @@ def _repaired(done: Repaired) -> Outcome:
     lines = [f"completed transaction {each}" for each in done.completed] + _refused(done.refused)
     lines += [f"healed {plural(len(done.healed), 'file')} byte for byte"] if done.healed else []
     lines += [f"went past {plural(len(done.passed), 'entry', 'entries')}, under a signed gap entry"] if done.passed else []
+    lines += ["the log goes on without its end:", *_ending_lines(done.given_up)] if done.given_up else []
     if replay:
         what = plural(replay.ended - replay.began, "entry", "entries") if replay.ended > replay.began else "nothing, for all was folded"
         lines.append(f"replayed {what}: {replay.proof.value}")
@@ -113,6 +121,20 @@ def _repaired(done: Repaired) -> Outcome:
     lines += [visible(f"signed what was damaged: {done.receipt}")] if done.receipt else []
     lines += _verdict_lines(done.after)
     return _ended(Outcome(data, lines, disclaimers=(disclaimers.UNWITNESSED,), format_version=FORMAT_VERSION), done.after)
+
+
+def _ending(ending: Ending) -> dict[str, object]:
+    first, end = ending.lost or (None, None)
+    heads = [{"size": each.size, "root": each.root.hex()} for each in ending.given_up]
+    goes_on = {"commit": ending.version, "size": ending.size}
+    return goes_on | {"first": first, "end": end, "heads": heads, "quarantined": list(ending.unreadable)}
+
+
+def _ending_lines(ending: Ending) -> list[str]:
+    first, end = ending.lost or (ending.size, None)
+    lost = f"entries {first} to {end - 1}, which were signed or seen," if end else f"entries from {first} on, if there were any,"
+    lines = [f"  from commit {ending.version} on; {lost} are lost for good, and signed entries say so"]
+    return lines + [visible(f"  to quarantine: {path}") for path in ending.unreadable]
 
 
 def _replay(replay: Replay) -> dict[str, object]:

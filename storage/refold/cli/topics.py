@@ -77,8 +77,11 @@ left are recorded; of any other provider, what was handed to litellm.
 The message names the file; `refold audit` looks at transactions, keys, log and state, and `refold audit --log --deep` at every entry.
 It says what is damaged, and whether a machine may go on. Nothing is repaired or removed by looking: keep a copy before anything else.
 
-The log has lost entries that the state was folded from: put its newest commits and parts back from a backup. Until then nothing
-is added, so that no number is given twice. `refold fold --full` takes the shorter log for the whole one.
+The log has lost its end: the state was folded from more entries, or a head of more was signed or witnessed. Put its newest commits and
+parts back from a copy; until then nothing is added or folded, so that no number is given twice. If nobody has them any more, and also
+where the newest commit cannot be read and no copy has it, `refold recover --log --give-up-end` shows from where the log could go on and
+what that loses; with --confirm it does so. What cannot be read goes to quarantine, signed `restored` entries name every head that is given
+up, and the state is folded anew.
 
 A damaged or missing file of the log: `refold recover --log` shows what mirrors and backups have (--from DIR names more of them). With
 --confirm it puts back, byte for byte, what a signature or a digest vouches for, and nothing else; the damaged files go to the vault's
@@ -112,6 +115,11 @@ it answers with a signature line under `key`, or with the newest head it has see
 
 A witness refuses a head that does not continue the last one it took. Then nothing is signed any more, and the message names the
 witness: the log was cut or rewritten (put it back from a backup), or the witness is another log's. Nothing there is removed for you.
+
+After a restore of an older copy, or an end that was given up, the log names in a signed entry each head, of size and root, that it does not
+reach any more. The next checkpoint lets go of exactly those: a folder keeps what it saw aside and begins anew. What is behind a command has
+its own memory, so it is not among those that took the head until its keeper lets go too: they read the entry (`refold proof SEQ --receipt
+FILE` proves that it is in the log), compare size and root with what they remember, and reset the witness for this log.
 """,
     ),
     "scan": (

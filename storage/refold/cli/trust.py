@@ -49,8 +49,8 @@ def _configure_recover(command: ArgumentParser) -> None:
 
 def _recover(given: Namespace) -> Outcome:
     from refold import journal
+    from refold.recover import shorter
     from refold.recover.intents import KNOWN
-    from refold.store import open_store
 
     repair.check(given)
     places = places_of(given)
@@ -61,23 +61,25 @@ def _recover(given: Namespace) -> Outcome:
             raise Usage("which transaction: --transaction-id names it", hint="refold recover")
         return _listed(places)
     chosen = _chosen(places, given.transaction_id)
+    opening = shorter.opening(places, _kind(chosen))
     if not (given.complete or given.rollback):
-        return _inspected(journal.inspect(places, chosen, open_store=lambda: open_store(places), intents=KNOWN))
+        return _inspected(journal.inspect(places, chosen.id, open_store=opening, intents=KNOWN))
     direction = journal.Direction.COMPLETE if given.complete else journal.Direction.ROLL_BACK
-    was = journal.recover(places, chosen, direction, open_store=lambda: open_store(places), intents=KNOWN)
+    was = journal.recover(places, chosen.id, direction, open_store=opening, intents=KNOWN)
     done = "completed" if given.complete else "rolled back"
     data = {"transaction": {"transaction_id": was.entry.id, "kind": _kind(was.entry), "outcome": done}}
     return Outcome(data, [f"transaction {was.entry.id} is {done}"], format_version=FORMAT_VERSION)
 
 
-def _chosen(places: Places, given: str) -> str:
-    """Return the id that begins with what was given. Raises Usage."""
+def _chosen(places: Places, given: str) -> journal.Entry:
+    """Return what has the id that begins with what was given. Raises Usage."""
     from refold import journal
 
-    found = [entry.id for entry in journal.entries(places) if entry.id.startswith(given)]
-    if len(found) != 1 and given not in found:
+    found = [entry for entry in journal.entries(places) if entry.id.startswith(given)]
+    exact = [entry for entry in found if entry.id == given]
+    if len(found) != 1 and not exact:
         raise Usage("no transaction, or more than one, has an id that begins like this", hint="refold recover")
-    return given if given in found else found[0]
+    return (exact or found)[0]
 
 
 def _kind(entry: journal.Entry) -> str | None:

@@ -51,9 +51,13 @@ class Restoration:
     origin: str
     head: Head  # of the copy
     files: tuple[Listed, ...]
-    abandoned: SeenHead | None  # what is known of the log beyond the copy
+    given_up: tuple[SeenHead, ...]  # what is known of the log beyond the copy, the largest last
     epochs: int = 0  # that came since: what was erased then is erased from the copy too, before there is a store
     erased: int = 0  # entries, of the log and of the calls, that were
+
+    @property
+    def abandoned(self) -> SeenHead | None:
+        return self.given_up[-1] if self.given_up else None
 
     @property
     def lost(self) -> tuple[int, int] | None:
@@ -94,10 +98,10 @@ def plan(places: Places, source: Path, *, seen: Sequence[SeenHead], random: Rand
     if keyring.epoch < head.epoch:
         raise Blocked(f"the copy is of epoch {head.epoch}, the newest keys of epoch {keyring.epoch}", path=source, hint=HINT)
     place = LogPlace(source / "log", places.origin, vault.public_keys)
-    abandoned = _abandoned(place, head, seen)
+    given_up = _beyond(place, head, seen)
     listed = tuple(backup.listed(source, vault.public_keys, places.origin))
     _require_empty(places.store, listed)
-    return Restoration(source, kind, places.origin, head, listed, abandoned, epochs=keyring.epoch - head.epoch)
+    return Restoration(source, kind, places.origin, head, listed, given_up, epochs=keyring.epoch - head.epoch)
 
 
 def restore(places: Places, source: Path, *, confirm: str, seen: Sequence[SeenHead], now: Clock, random: Random) -> Restoration | None:
@@ -119,9 +123,9 @@ def restore(places: Places, source: Path, *, confirm: str, seen: Sequence[SeenHe
             if file.path != AUTHORITY:
                 _copy(source, places.store, file)
         authority = files.read(source / AUTHORITY)
-        entry = [_entry(found.abandoned, now=now, random=random)] if found.abandoned else []
-        forgotten = list(_forgotten(places, found.head.size)) if found.abandoned else []
-        steps = [*entry, *forgotten]
+        entries = [entry_of(each, now=now, random=random) for each in found.given_up]
+        let_go = forgotten(places, found.head.size) if found.given_up else ()
+        steps: list[Step] = [*entries, *let_go]
         with _half_open(places, random) as store:
             gone = again.returned(store) if found.epochs else again.Returned((), ())
             steps += [again.commit(gone, now=now, random=random)] if found.epochs else []
@@ -132,7 +136,7 @@ def restore(places: Places, source: Path, *, confirm: str, seen: Sequence[SeenHe
     return found
 
 
-def _forgotten(places: Places, size: int) -> Iterator[Step]:
+def forgotten(places: Places, size: int) -> Iterator[Step]:
     """Yield the steps by which the vault's witness lets go of the heads that are given up: they are kept beside those that count."""
     folder = places.vault / WITNESS / HEADS
     newer = [each for each in kept.sizes(folder) if each > size]
@@ -169,24 +173,29 @@ def heads_seen(places: Places, mirrors: Sequence[Path]) -> list[SeenHead]:
         if files.look(folder / COPY) is not None and kind_of(folder, places.origin) is Copy.MIRROR:
             place = LogPlace(folder / "log", places.origin, vault.public_keys)
             head = newest(place)
-            found.append(SeenHead(head.size, _root(place, head, head.size), is_external=False))
+            found.append(SeenHead(head.size, root_at(place, head, head.size), is_external=False))
     return found
 
 
-def _root(place: LogPlace, head: Head, size: int) -> bytes:
+def root_at(place: LogPlace, head: Head, size: int) -> bytes:
+    """Return the root of the first `size` entries below a head. Raises Corrupt."""
     grown = tree.Tree()
     for part in head.parts_over(0, size):
         grown.extend(parts.read(place.folder, part).cut(grown.size, size).hashes())
     return grown.root()
 
 
-def _entry(abandoned: SeenHead, *, now: Clock, random: Random) -> LogCommit:
+def entry_of(abandoned: SeenHead, *, now: Clock, random: Random) -> LogCommit:
+    """Return the step that says of one head that it was given up: a witness takes what follows for its successor."""
     said = {"root": abandoned.root.hex(), "size": abandoned.size, "time": now()}
     return LogCommit(txn=random(16).hex(), intent=INTENT, data=canonical.encode(said))
 
 
-def _abandoned(place: LogPlace, head: Head, seen: Sequence[SeenHead]) -> SeenHead | None:
-    """Return the largest head that the copy does not reach. Raises Corrupt where the copy is of another history than a head seen."""
+def _beyond(place: LogPlace, head: Head, seen: Sequence[SeenHead]) -> tuple[SeenHead, ...]:
+    """Return the heads that the copy does not reach, the largest last.
+
+    Raises Corrupt where the copy is of another history than a head seen.
+    """
     below = sorted((each for each in seen if each.size <= head.size), key=lambda each: each.size)
     grown = tree.Tree()
     for each in below:
@@ -196,8 +205,13 @@ def _abandoned(place: LogPlace, head: Head, seen: Sequence[SeenHead]) -> SeenHea
             raise Corrupt(
                 f"the copy is of another history than the head that was seen at {each.size} entries", path=place.folder, hint=HINT
             )
-    beyond = [each for each in seen if each.size > head.size]
-    return max(beyond, key=lambda each: each.size) if beyond else None
+    return beyond(head.size, seen)
+
+
+def beyond(size: int, seen: Sequence[SeenHead]) -> tuple[SeenHead, ...]:
+    """Return the heads of more than `size` entries, each once, the largest last."""
+    longer = {(each.size, each.root): each for each in seen if each.size > size}
+    return tuple(longer[each] for each in sorted(longer))
 
 
 def _copy(source: Path, target: Path, file: Listed) -> None:

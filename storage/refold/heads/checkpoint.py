@@ -11,16 +11,17 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from refold import journal
 from refold.errors import Corrupt, RefoldError, VerificationIncomplete
 from refold.heads import kept
 from refold.heads.kept import CHECKPOINTS, HINT, Attestation, SignedHead
 from refold.heads.walk import Report, Walked, walk
-from refold.heads.witness import Answer, FolderWitness, Witness
-from refold.keys.vault import Vault
+from refold.heads.witness import HEADS, Answer, Witness
+from refold.keys.vault import PIN, Vault
 from refold.log import note
-from refold.log.entry import control_body
+from refold.log.entry import given_up
 from refold.log.log import Log
 from refold.log.note import Note, TreeHead, Verifier
 from refold.log.tree import EMPTY, Range, Tree, consistency_ranges
@@ -29,6 +30,7 @@ from refold.state.digest import attested
 from refold.state.generation import State
 from refold.store import Store
 
+WITNESS = PIN.parent.name
 Random = Callable[[int], bytes]
 Seen = tuple[Witness, SignedHead | VerificationIncomplete | None]
 
@@ -81,7 +83,7 @@ def checkpoint(
     state = state if state is not None and state.absent is None and state.size else None
     log = Log(store.log.place, store.vault, random=random)  # opened anew: nothing that is kept in memory vouches for a disk
     try:
-        seen = _without_given_up(log, [(witness, _seen(witness, known)) for witness in witnesses])
+        seen = _without_given_up(log, kept.newest(folder, known), [(witness, _seen(witness, known)) for witness in witnesses])
         base, tree = (None, Tree()) if full or state else _base(folder, seen, known)
         signed = [base] if base else [kept.read(folder, size, known) for size in kept.sizes(folder)]
         taken = [head for _, head in seen if isinstance(head, SignedHead)]
@@ -110,11 +112,16 @@ def _seen(witness: Witness, known: Sequence[Verifier]) -> SignedHead | Verificat
         return unanswered
 
 
-def _without_given_up(log: Log, seen: Sequence[Seen]) -> list[Seen]:
-    """Let each folder that has seen more than a restored log has begin anew, where the log says that this was given up."""
+def _without_given_up(log: Log, base: SignedHead | None, seen: Sequence[Seen]) -> list[Seen]:
+    """Let each witness begin anew whose last head the log itself says was given up: what is kept of it is set aside.
+
+    Only one that saw another head than was signed last can have seen that.
+    """
+    others = [head for _, head in seen if isinstance(head, SignedHead) and (base is None or head.head != base.head)]
+    gone = given_up_by(log) if others else frozenset()
     left: list[Seen] = []
     for witness, head in seen:
-        if isinstance(head, SignedHead) and isinstance(witness, FolderWitness) and is_given_up_by(log, head.head):
+        if isinstance(head, SignedHead) and (head.head.size, head.head.root) in gone:
             witness.set_aside(head)
             left.append((witness, None))
         else:
@@ -122,15 +129,29 @@ def _without_given_up(log: Log, seen: Sequence[Seen]) -> list[Seen]:
     return left
 
 
-def is_given_up_by(log: Log, head: TreeHead) -> bool:
-    """Whether a `restored` entry of a log that is shorter names a head, of size and root, that it gave up. Reads all of such a log."""
-    for rows in log.rows() if head.size > log.head.size else ():
+def given_up_by(log: Log) -> frozenset[tuple[int, bytes]]:
+    """Return size and root of each head that `restored` entries of a log say was given up. Reads all of it."""
+    found = set()
+    for rows in log.rows():
         for at, (header, payload) in enumerate(zip(rows.headers(), rows.payloads(), strict=True), rows.first):
             if header[1] == EntryKind.RESTORED:
-                body = control_body(payload or b"", at)
-                if (body.get("abandoned_size"), body.get("abandoned_root")) == (head.size, head.root.hex()):
-                    return True
-    return False
+                size, root = given_up(payload or b"", at)
+                found |= {(size, root)} if size > at else set()
+    return frozenset(found)
+
+
+def require_uncut(store: Store) -> None:
+    """Refuse to go on with a log that is shorter than a head that was signed of it, beside it or in the vault. Raises Corrupt."""
+    size, known = store.log.head.size, known_keys(store)
+    for folder in (store.places.store / CHECKPOINTS, store.vault.path / WITNESS / HEADS):
+        for longer in kept.sizes(folder)[-1:]:
+            if longer > size:
+                _refuse_cut(size, kept.read(folder, longer, known))
+
+
+def _refuse_cut(size: int, signed: SignedHead) -> NoReturn:
+    message = f"the log has lost entries: it has {size}, and a head of {signed.head.size} was signed"
+    raise Corrupt(message, path=signed.path, hint="refold recover --log")
 
 
 def _base(folder: Path, seen: Sequence[Seen], known: Sequence[Verifier]) -> tuple[SignedHead | None, Tree]:
@@ -149,8 +170,7 @@ def _walked(
     end, heads = log.head.size, [*signed, *taken]
     for each in heads:
         if each.head.size > end:
-            message = f"the log has {end} entries; a head of {each.head.size} was signed"
-            raise Corrupt(message, path=each.path, hint="refold audit --log")
+            _refuse_cut(end, each)
     peaks = dict(zip(whole_ranges(tree.size), tree.frontier, strict=True))
     ranges = {each for head in taken for each in consistency_ranges(head.head.size, end)} - peaks.keys()
     sizes = {end, *(each.head.size for each in heads), *([state.size] if state else [])}

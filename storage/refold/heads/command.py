@@ -15,9 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from refold import files
 from refold.errors import Corrupt, VerificationIncomplete
 from refold.heads import kept
 from refold.heads.kept import HINT, SignedHead
+from refold.heads.witness import aside
 from refold.log import note
 from refold.log.note import DASH, Note, TreeHead, Unsigned, Verifier
 
@@ -46,9 +48,19 @@ class CommandWitness:
         """Hand in a head. Raises Corrupt where it has seen another, VerificationIncomplete where it does not answer."""
         head, _ = kept.opened(signed.raw, known)
         answered = self._ask(signed, before, proof, known)
+        if answered != head and not before and self._gave_up(answered, known):
+            message = f"a witness still remembers the {answered.size} entries that were given up: its keeper has to let go of them"
+            raise VerificationIncomplete(message, path=self.folder, hint=HINT)
         if answered != head:
             raise Corrupt(f"a witness has seen {answered.size} entries of another history", path=self.folder, hint=HINT)
         kept.keep(self.folder, head, signed, known)
+
+    def set_aside(self, given_up: SignedHead) -> None:
+        """Keep what it was known to have taken under another name, and hand in what comes as if it had seen nothing.
+
+        What it remembers itself is not in our hands: until whoever keeps it lets go of the head that was given up, it takes nothing.
+        """
+        files.rename_folder(self.folder, self.folder.with_name(aside(self.folder.name, given_up)))
 
     def _ask(self, signed: Note, before: int, proof: Sequence[bytes], known: Sequence[Verifier]) -> TreeHead:
         answer = self._run(request(before, proof, signed))
@@ -61,6 +73,11 @@ class CommandWitness:
             raise VerificationIncomplete("a witness answered with what its key, or the log's, has not signed", hint=HINT) from None
         except ValueError:
             raise VerificationIncomplete("a witness answered with what is neither signature lines nor a head", hint=HINT) from None
+
+    def _gave_up(self, answered: TreeHead, known: Sequence[Verifier]) -> bool:
+        """Whether a head is one that was set aside."""
+        folders = [name for name in files.names(self.folder.parent) if name.startswith(f"{self.folder.name}-{answered.size:020d}-")]
+        return any(kept.read(self.folder.parent / name, answered.size, known).head == answered for name in folders)
 
     def _run(self, said: str) -> str:
         try:

@@ -22,6 +22,7 @@ from refold.log.tree import EMPTY, is_consistent
 HEADS = "heads"
 PIN = "log.json"
 WAIT_SECONDS_MAX = 5.0
+ROOT_LETTERS = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,15 @@ class Witness(Protocol):
     def take(self, signed: Note, before: int, proof: Sequence[bytes], known: Sequence[Verifier]) -> None:
         """Take a head that continues the one of size `before`. Raises Corrupt where it does not, VerificationIncomplete."""
         ...
+
+    def set_aside(self, given_up: SignedHead) -> None:
+        """Keep what was seen under another name, and begin anew: the log itself says that it was given up, in a `restored` entry."""
+        ...
+
+
+def aside(name: str, given_up: SignedHead) -> str:
+    """Return the name under which what saw a head that was given up is kept."""
+    return f"{name}-{given_up.head.size:020d}-{given_up.head.root.hex()[:ROOT_LETTERS]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +97,9 @@ class FolderWitness:
             kept.keep(heads, head, note, known)
 
     def set_aside(self, given_up: SignedHead) -> None:
-        """Keep what was seen under another name, and begin anew: the log itself says that it was given up, in a `restored` entry."""
+        """Keep what was seen under another name, and begin anew."""
         with files.lock(self.folder / HEADS, wait_seconds=WAIT_SECONDS_MAX):
-            files.rename_folder(self.folder / HEADS, self.folder / f"{HEADS}-{given_up.head.size:020d}-{given_up.head.root.hex()[:16]}")
+            files.rename_folder(self.folder / HEADS, self.folder / aside(HEADS, given_up))
 
     def _check_pin(self) -> None:
         if self.base is not None and files.look(self.base, follow=True) is None:

@@ -26,6 +26,7 @@ VERSION = 1
 CLEAR, AES_GCM = 0, 1  # suites
 HEADER = struct.Struct(">BBBIQ16s16s")
 ID_BYTES = 16
+HASH_BYTES = 32
 IDS_MAX = 0xFFFF
 
 CELL = crypto.label("refold.log/cell/v1")
@@ -134,6 +135,15 @@ def control_body(payload: bytes, seq: int) -> dict[str, Any]:
     if payload[:2] != CONTROL_PREFIX or not isinstance(body, dict):
         raise Corrupt(f"entry {seq} is a control entry without a closed, clear payload", entry_id=str(seq))
     return body
+
+
+def given_up(payload: bytes, seq: int) -> tuple[int, bytes]:
+    """Return size and root of the head that the `restored` entry of that number names as given up. Raises Corrupt."""
+    body = control_body(payload, seq)
+    try:
+        return canonical.count(body["abandoned_size"]), canonical.unhex(body["abandoned_root"], HASH_BYTES)
+    except (KeyError, TypeError, ValueError):
+        raise Corrupt(f"entry {seq} does not say which head was given up", entry_id=str(seq)) from None
 
 
 def check_known(header: Header, seq: int) -> None:

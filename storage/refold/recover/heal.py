@@ -74,7 +74,7 @@ def _commits(place: Place, source: Place, head: Head) -> list[Good]:
         mine = read_file(place.commit(version))
         if mine == raw:
             continue
-        if mine is not None and _is_commit(mine, place, version):
+        if mine is not None and is_commit(mine, place, version):
             raise Corrupt(f"the copy has another commit {version} than the log", path=source.commit(version))
         found.append(_good(place, f"commits/{commits.file_name(version)}", source, raw))
     return found[::-1]
@@ -94,7 +94,7 @@ def _longer(place: Place, source: Place, head: Head) -> Head:
         return head
 
 
-def _is_commit(raw: bytes, place: Place, version: int) -> bool:
+def is_commit(raw: bytes, place: Place, version: int) -> bool:
     """Whether bytes are a commit of this number that the key of the log has signed."""
     path = place.commit(version)
     try:

@@ -66,7 +66,7 @@ class _Told:
         return self.last.next_seq if self.last else 0
 
 
-def history(slots: Sequence[Slot], genesis: bytes, *, keys: int = 1) -> History:
+def history(slots: Sequence[Slot], genesis: bytes, *, keys: int) -> History:
     """Return what commits say together; `genesis` is what the first entry follows, `keys` how many keys have signed this log so far."""
     told = _Told({0: genesis})
     run: list[Slot] = []

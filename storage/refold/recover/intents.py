@@ -7,6 +7,6 @@ from refold.erase import intents as erasing
 from refold.heads import rotation
 from refold.journal import Intents
 from refold.migrate import finalize
-from refold.recover import gap
+from refold.recover import gap, shorter
 
-KNOWN: Intents = {**erasing.INTENTS, **finalize.INTENTS, **gap.INTENTS, **rotation.INTENTS, **restore.INTENTS}
+KNOWN: Intents = {**erasing.INTENTS, **finalize.INTENTS, **gap.INTENTS, **rotation.INTENTS, **restore.INTENTS, **shorter.INTENTS}

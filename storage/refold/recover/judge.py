@@ -55,6 +55,7 @@ class _Found:
 
 def judge(evidence: Evidence) -> Verdict:
     """Return the verdict on what was read."""
+    evidence = without_given_up(evidence)
     found = _found(evidence)
     kind, start, until = _kind(evidence, found)
     directive, reason = _directive(evidence, found, kind)
@@ -96,6 +97,18 @@ def _found(evidence: Evidence) -> _Found:
     usable = [each for each in evidence.checkpoints if is_live(each, history) and lies_on(each, history, roots)]
     whole = roots.get(history.size) if size == history.size else None
     return _Found(size, whole, ordered, max(usable, key=lambda each: each.size, default=None))
+
+
+def without_given_up(evidence: Evidence) -> Evidence:
+    """Leave out the heads that the log itself says were given up, each by its size and root, in signed entries."""
+    gone = {each for part in evidence.parts for each in part.given_up}
+    if not gone:
+        return evidence
+    return replace(
+        evidence,
+        seen=[each for each in evidence.seen if (each.size, each.root) not in gone],
+        checkpoints=[each for each in evidence.checkpoints if (each.size, each.root) not in gone],
+    )
 
 
 def _paired(evidence: Evidence) -> Iterator[tuple[PartSeen, Listed]]:

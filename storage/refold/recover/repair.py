@@ -2,7 +2,8 @@
 
     1  what an earlier run recorded and did not end is completed
     2  heal: every damaged file for which a copy has authenticated bytes is put right; the damaged one goes to quarantine
-    3  only where the operator says so: go past entries of which nothing but the payload is lost, under a signed gap entry
+    3  only where the operator says so: go past entries of which nothing but the payload is lost, under a signed gap entry; or give up
+       the end of the log that nobody has any more, under signed `restored` entries
     4  replay: fold what verifies, up to the boundary, onto the newest state that can be relied on
 
 Each change is a transaction that holds all appends. Run again, it ends the same way, because each step begins by looking what is there.
@@ -17,18 +18,18 @@ from pathlib import Path
 from refold import folding, journal, quarantine, recipes
 from refold.errors import Corrupt, Usage
 from refold.files import link_new, make_folder
-from refold.journal import Condition, Direction, Place, Target
+from refold.journal import Condition, Direction
 from refold.outside import Clock, Random
 from refold.receipts import boundary, form
-from refold.recover import gap, heal
+from refold.recover import gap, heal, shorter
 from refold.recover import replay as replays
 from refold.recover.heal import Good, Healing
 from refold.recover.remember import remember_verdict
 from refold.recover.replay import Proof, Replay
 from refold.recover.salvage import Salvaged
+from refold.recover.shorter import Ending
 from refold.recover.verify import LENIENT, place_of, verify
-from refold.state.generation import State, read_current, state_folder
-from refold.state.manifest import CURRENT, Pointer
+from refold.state.generation import State
 from refold.store import Places, Store, open_store, vault_of
 from refold.verdict import Checkpoint, Kind, Policy, SeenHead, Verdict
 
@@ -58,6 +59,7 @@ class Plan:
     verdict: Verdict
     healing: Healing
     passable: tuple[Salvaged, ...]  # damaged parts that could be gone past, of those that no copy heals
+    ending: Ending | None = None  # from where the log could go on, if nothing is wrong but its end, and no copy has that
 
     @property
     def lost(self) -> tuple[int, ...]:
@@ -75,6 +77,7 @@ class Repaired:
     healed: tuple[str, ...]  # paths within the store
     refused: tuple[tuple[str, str], ...]  # copies that could not be used
     passed: tuple[int, ...]  # entries that were gone past
+    given_up: Ending | None  # the end of the log that was given up
     replay: Replay | None
     why_not: str | None  # why nothing was replayed
     receipt: str | None  # path within the store of what was signed of the damage, before anything was done about it
@@ -88,13 +91,17 @@ def plan(places: Places, sources: Sources) -> Plan:
     healing = _heal(places, verdict, sources.copies)
     good = {each.path for each in healing.goods}
     left = [each for path, each in _salvage(places, verdict).items() if f"log/{path}" not in good]
-    return Plan(verdict, healing, tuple(left))
+    end = None if healing.goods else shorter.ending(places, verdict, sources.seen)
+    return Plan(verdict, healing, tuple(left), end)
 
 
-def repair(places: Places, sources: Sources, *, confirm: str, past_damage: bool = False, now: Clock, random: Random) -> Repaired:
+def repair(
+    places: Places, sources: Sources, *, confirm: str, past_damage: bool = False, give_up: bool = False, now: Clock, random: Random
+) -> Repaired:
     """Do what can be done about a damaged log. `confirm` is the beginning of the origin.
 
-    With `past_damage` entries that are lost for good are gone past. Raises Usage, Locked, Blocked, VerificationIncomplete, WriteFailed.
+    With `past_damage` entries that are lost for good are gone past; with `give_up` the log goes on without an end that nobody has. Raises
+    Usage, Locked, Blocked, VerificationIncomplete, WriteFailed.
     """
     if len(confirm) < PREFIX_LETTERS_MIN or not places.origin.startswith(confirm.lower()):
         raise Usage(f"this is not the beginning of the store's origin (at least {PREFIX_LETTERS_MIN} letters)", hint="refold recover --log")
@@ -103,7 +110,7 @@ def repair(places: Places, sources: Sources, *, confirm: str, past_damage: bool 
     healed: list[str] = []
     refused: tuple[tuple[str, str], ...] = ()
     passed: tuple[int, ...] = ()
-    receipt = None
+    ended = receipt = None
     if not verdict.is_whole:
         with journal.mutating(places, wait_seconds=0, random=random) as turn:
             receipt = _sign(places, verdict, now=now)
@@ -119,9 +126,12 @@ def repair(places: Places, sources: Sources, *, confirm: str, past_damage: bool 
             if past_damage and not verdict.is_whole:
                 passed = _pass(places, turn, verdict, now=now, random=random)
                 verdict = _verify(places, sources)
+            if give_up and not verdict.is_whole:
+                ended = _give_up(places, turn, verdict, sources, now=now, random=random)
+                verdict = _verify(places, sources)
     remember_verdict(places, verdict)
     replayed, why_not = _replay(places, verdict, sources, now=now, random=random)
-    return Repaired(before, verdict, completed, tuple(healed), refused, passed, replayed, why_not, receipt)
+    return Repaired(before, verdict, completed, tuple(healed), refused, passed, ended, replayed, why_not, receipt)
 
 
 def _verify(places: Places, sources: Sources) -> Verdict:
@@ -186,31 +196,30 @@ def _pass(places: Places, turn: journal.Turn, verdict: Verdict, *, now: Clock, r
         raise Usage(message, path=places.store / (left[0] if left else "log"), hint="refold help damage")
     passed = list(found.values())
     with open_store(places, random=random) as store:
-        steps = [*quarantine.folder(places), *gap.steps(places, passed, now=now, random=random), *_unfolded(store, passed)]
+        unfolded = replays.unfolded(places, min(seq for each in passed for seq in each.lost))
+        steps = [*quarantine.folder(places), *gap.steps(places, passed, now=now, random=random), *unfolded]
         turn.commit(PASS, steps, store=store, intents=gap.INTENTS)
     return tuple(sorted(seq for each in passed for seq in each.lost))
 
 
-def _unfolded(store: Store, passed: Sequence[Salvaged]) -> Iterator[journal.Step]:
-    """Yield the step that takes away which state is current, where it was folded with what is lost: it is folded anew without."""
-    folder = state_folder(store)
-    current = read_current(folder)
-    if current is None:
-        return
-    try:
-        size = Pointer.read(current, path=folder / CURRENT).size
-    except Corrupt:
-        return  # a state that is not readable is not current either
-    if size > min(seq for each in passed for seq in each.lost):
-        yield journal.remove(Target(Place.STORE, f"{folder.name}/{CURRENT}"), before=journal.digest(current))
+def _give_up(places: Places, turn: journal.Turn, verdict: Verdict, sources: Sources, *, now: Clock, random: Random) -> Ending:
+    """Go on without the end of the log, if that is all that is wrong. Raises Usage."""
+    found = shorter.ending(places, verdict, sources.seen)
+    if found is None:
+        message = "the end of the log cannot be given up: more is wrong than that"
+        raise Usage(message, path=places.store / verdict.damage[0].path, hint="refold help damage")
+    shorter.give_up(places, turn, found, now=now, random=random)
+    return found
 
 
 def _complete(places: Places) -> Iterator[str]:
     """Complete what an earlier run recorded; yield its transactions."""
+    intents = {**gap.INTENTS, **shorter.INTENTS}
     for entry in journal.entries(places):
-        ours = entry.journal is not None and entry.journal.kind in (HEAL.name, PASS.name)
+        ours = entry.journal is not None and entry.journal.kind in (HEAL.name, PASS.name, shorter.GIVE_UP.name)
         if ours and entry.condition in (Condition.UNFINISHED, Condition.ENDED) and not journal.is_running(places):
-            journal.recover(places, entry.id, Direction.COMPLETE, open_store=lambda: open_store(places), intents=gap.INTENTS)
+            opening = shorter.opening(places, entry.journal.kind if entry.journal else None)
+            journal.recover(places, entry.id, Direction.COMPLETE, open_store=opening, intents=intents)
             yield entry.id
 
 

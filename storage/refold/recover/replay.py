@@ -5,17 +5,19 @@ The state of a checkpoint is what it was signed as, or it is not built upon. Wha
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from refold import recipes
+from refold import journal, recipes
 from refold.errors import Corrupt
 from refold.folding import Fold, FoldReport, Reason
+from refold.journal import Place, Target
 from refold.outside import Clock, Random
 from refold.state.digest import attested
-from refold.state.generation import State
-from refold.store import Store
+from refold.state.generation import STATE, State, read_current
+from refold.state.manifest import CURRENT, Pointer
+from refold.store import Places, Store
 from refold.verdict import Checkpoint
 
 
@@ -62,6 +64,20 @@ def replay(store: Store, state: State, until: int, *, now: Clock, random: Random
     for first, end in work.plan.batches:
         work.batch(first, end)
     return work.report(work.publish(now=now), compacted_parts=0)
+
+
+def unfolded(places: Places, size: int) -> Iterator[journal.Step]:
+    """Yield the step that takes away which state is current, where it was folded from entries beyond a size: it is folded anew without."""
+    path = places.store / STATE / CURRENT
+    current = read_current(path.parent)
+    if current is None:
+        return
+    try:
+        folded = Pointer.read(current, path=path).size
+    except Corrupt:
+        return  # a state that is not readable is not current either
+    if folded > size:
+        yield journal.remove(Target(Place.STORE, f"{STATE}/{CURRENT}"), before=journal.digest(current))
 
 
 def point(store: Store, size: int) -> Point:

@@ -59,6 +59,7 @@ class PartSeen:
     last: bytes | None = None  # hash of the last entry
     nulls: tuple[tuple[int, int], ...] = ()  # ranges without payloads
     erased: tuple[tuple[int, tuple[int, ...]], ...] = ()  # what each erasure entry in it names
+    given_up: tuple[tuple[int, bytes], ...] = ()  # size and root of each head that a `restored` entry in it names
     ranges: tuple[Range, ...] | None = None  # cut at `cuts`; None: not wanted, or its hashes are not to be had
 
     @property
@@ -128,6 +129,7 @@ def _rows(rows: Rows, job: Job, sha256: str, *, signed: bool) -> PartSeen:
         None if spoiled else columns.hash(len(rows) - 1),
         tuple(_nulls(rows)),
         () if spoiled else tuple(_erased(rows, job)),
+        () if spoiled else tuple(_given_up(rows, job)),
         None if spoiled or not job.rooted else tuple(_ranges(part, columns, job.cuts)),
     )
 
@@ -220,6 +222,18 @@ def _erased(rows: Rows, job: Job) -> Iterator[tuple[int, tuple[int, ...]]]:
                 yield seq, tuple(int(each) for each in seqs)
             except (Corrupt, KeyError, TypeError, ValueError):
                 continue  # an entry that names nothing excuses nothing
+
+
+def _given_up(rows: Rows, job: Job) -> Iterator[tuple[int, bytes]]:
+    for seq, kind in job.control:
+        if kind == EntryKind.RESTORED:
+            payload = rows.batch.column(1)[seq - rows.first].as_py()
+            try:
+                size, root = entry.given_up(payload or b"", seq)
+            except Corrupt:
+                continue  # an entry that names nothing excuses nothing
+            if size > seq:  # what lies below the entry it vouches for itself
+                yield size, root
 
 
 def _ranges(part: Part, columns: Columns, cuts: tuple[int, ...]) -> Iterator[Range]:

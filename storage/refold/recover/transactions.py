@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from refold import files, journal
 from refold.journal import Cause, Condition, Direction, Entry, Inspection
-from refold.recover import findings
+from refold.recover import findings, shorter
 from refold.recover.findings import Code, Finding
 from refold.recover.intents import KNOWN
-from refold.store import Places, open_store
+from refold.store import Places
 
 CONDITIONS = {
     Condition.UNFINISHED: findings.UNFINISHED,
@@ -31,7 +31,8 @@ def look(places: Places) -> Iterator[Finding]:
             if not free and entry.condition in (Condition.UNFINISHED, Condition.UNNAMED):
                 yield _finding(findings.RUNNING, entry)
                 continue
-            inspection = journal.inspect(places, entry.id, open_store=lambda: open_store(places), intents=KNOWN)
+            opening = shorter.opening(places, entry.journal.kind if entry.journal else None)
+            inspection = journal.inspect(places, entry.id, open_store=opening, intents=KNOWN)
             yield _condition(inspection)
             yield from (Finding(findings.STRANGE, entry.path / name, entry.id) for name in entry.strange)
             if entry.condition is Condition.UNFINISHED:

@@ -33,6 +33,7 @@ from refold.state.visible import Labels, Visible
 if TYPE_CHECKING:
     from refold.store import Store
 
+STATE = "state"  # within the store
 EMPTY = Pointer(0, 0, 0, b"")
 PUBLISHED_SECONDS_MAX = 5.0  # between SEALED and CURRENT an erasure syncs one file
 POLL_SECONDS = 0.005
@@ -109,7 +110,7 @@ class State:
     def require_its_log(self) -> None:
         """Refuse to go on where the log has lost what was folded from it: its numbers would be given twice. Raises Corrupt."""
         if self.absent is Absence.LOG:
-            raise Corrupt("the log has lost entries that the state was folded from", path=self._current_path, hint="refold help damage")
+            raise Corrupt("the log has lost entries that the state was folded from", path=self._current_path, hint="refold recover --log")
 
     @property
     def _current_path(self) -> Path:
@@ -259,7 +260,7 @@ class State:
 
 
 def state_folder(store: Store) -> Path:
-    return store.places.store / "state"
+    return store.places.store / STATE
 
 
 def read_current(folder: Path) -> bytes | None:
