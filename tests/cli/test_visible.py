@@ -2,7 +2,7 @@
 
 import unicodedata
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from refold.cli.visible import from_here, plural, shorten, table, visible, width
@@ -47,6 +47,7 @@ def test_a_long_cell_is_cut_before_a_short_one():
 
 
 @given(st.lists(st.text(max_size=60), min_size=1, max_size=7), st.integers(40, 200))
+@example(["", "0" * 13, "1" * 23, ""], 40)
 def test_a_table_keeps_to_its_columns_and_cuts_only_where_it_must(row, columns):
     (line,) = table([row], columns=columns)
     (whole,) = table([row], columns=10_000)

@@ -82,7 +82,8 @@ def table(rows: Iterable[Sequence[str]], *, head: Sequence[str] = (), columns: i
     columns = columns or screen_columns()
     widths = [max(width(row[at]) for row in cells if at < len(row)) for at in range(max(map(len, cells)))]
     if columns:
-        most = _cell_columns(widths, columns - width(indent) - len(GAP) * (len(widths) - 1))
+        shown = max((at for at, size in enumerate(widths, 1) if size), default=1)  # no gap stands before columns that are empty to the end
+        most = _cell_columns(widths, columns - width(indent) - len(GAP) * (shown - 1))
         cells = [[shorten(cell, most) for cell in row] for row in cells]
         widths = [min(size, most) for size in widths]
     return [indent + GAP.join(map(pad, row, widths)).rstrip() for row in cells]
