@@ -8,14 +8,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import httpx
 import pytest
 
 from refold.calls import gateway as gateways
 from refold.calls.gateway import Answer, Failed, Fault
-from refold.calls.provider import LISTENERS
+from refold.calls.provider import LISTENERS, PAST_US
 from refold.calls.recordings import Recordings
 from refold.errors import ModelFailed, RefoldError, Undeclared
-from refold.fold.request import Config, EventRef, FactRef, Message, Rendered, Request, Template, Voice, fact_digest
+from refold.fold.request import Config, EventRef, FactRef, Message, Rendered, Request, Template, Voice, fact_digest, render
 from refold.store import Store
 from tests.calls import WORDS, about, ask, manifest
 from tests.conftest import now
@@ -184,6 +185,51 @@ PLANTED = {
     "another address": elsewhere,
     "an answer from nowhere": instead,
 }
+
+
+KNOWN = ["o1", "o3", "o4-mini", "o3-pro", "gpt-5", "gpt-5.1-codex", "gpt-5-pro", "responses/gpt-4o", "gpt-3.5-turbo-instruct", "a/b"]
+
+
+@pytest.mark.parametrize("model", KNOWN)
+def test_no_model_that_litellm_knows_is_asked_otherwise_than_it_was_rendered(store: Store, server: Server, model: str):
+    """It takes some to another address, past our transport, and words a system's message, or parameters, otherwise for others."""
+    say(store, "one")
+    events = heard(store)
+    request = about(store, server.url, *events, model=model)
+    (answered,) = ask(store, [request], manifest(store, events))
+    assert isinstance(answered, Answer)
+    assert [(asked.path, asked.body) for asked in server.asked] == [("/v1/chat/completions", render(request).body)]
+    (kept,) = Recordings(store, now=now, random=bytes).all()
+    assert (kept.recording.model, kept.recording.wire) == (model, b"")
+
+
+@pytest.mark.parametrize("switch", ["environment", "attribute"])
+def test_nothing_is_sent_where_litellm_would_send_past_the_transport(
+    store: Store, server: Server, monkeypatch: pytest.MonkeyPatch, switch: str
+):
+    say(store, "one")
+    events = heard(store)
+    if switch == "environment":
+        monkeypatch.setenv(PAST_US, "true")
+    else:
+        monkeypatch.setattr(litellm, "route_all_chat_openai_to_responses", True)
+    with pytest.raises(ModelFailed, match="past the transport"):
+        ask(store, [about(store, server.url, *events)], manifest(store, events))
+    assert server.count == 0
+
+
+def test_what_goes_past_the_transport_has_no_address_and_no_key(store: Store, server: Server, monkeypatch: pytest.MonkeyPatch):
+    say(store, "one")
+    events = heard(store)
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(litellm, "completion", lambda **options: given.update(options))
+    with pytest.raises(Undeclared, match="without sending"):
+        ask(store, [about(store, server.url, *events)], manifest(store, events), env={"OPENAI_API_KEY": SECRET})
+    beside = {name: value for name, value in given.items() if name != "client"}
+    assert server.url not in str(beside)
+    assert SECRET not in str(beside)
+    with pytest.raises(httpx.UnsupportedProtocol):
+        httpx.post(f"{given['api_base']}/responses")
 
 
 @pytest.mark.parametrize("planted", PLANTED)

@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 from refold.calls.recording import Fault, Form
 from refold.calls.strict import parse
 from refold.errors import ModelFailed, Undeclared, Usage
-from refold.fold.request import Rendered, Request
+from refold.fold.request import Rendered, Request, json_text
 
 if TYPE_CHECKING:
     from refold.calls.wire import Sending, Wire
@@ -30,6 +30,9 @@ WIRE = "openai"  # the adapter whose bytes are ours
 KEY = "OPENAI_API_KEY"
 NOWHERE = "http://localhost/v1"
 NO_KEY = "none"  # what a server of one's own gets
+UNNAMED = "declared"  # what litellm takes every model for: to some it words requests otherwise, others it asks at another address
+CLOSED = "closed://127.0.0.1:9"  # what litellm takes for the address: whatever it sends beside our transport goes nowhere
+PAST_US = "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER"  # where it is set, litellm sends through a client of its own
 QUIET = logging.CRITICAL + 1
 LOGGERS = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "openai", "httpx", "httpcore")  # at DEBUG they tell prompts
 OFFLINE = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_OFFLINE_MODE": "true"}
@@ -94,15 +97,18 @@ class Provider:
     def _send(self, wire: Wire, request: Request, rendered: Rendered) -> Attempt:
         from refold.calls.wire import Captured, Sending
 
-        sending = Sending(rendered.body, request.headers, self._timeout)
-        body = parse(rendered.body)
-        model, messages = body.pop("model"), body.pop("messages")
+        sending = Sending(rendered.body, unnamed(rendered.body, request.model), request.headers, self._timeout)
+        body = parse(sending.composed)
+        del body["model"]
+        messages = body.pop("messages")
         try:
             with wire.expecting(sending):
                 self._litellm.completion(
-                    model=f"{WIRE}/{model}",
+                    model=f"{WIRE}/{UNNAMED}",
                     messages=messages,
                     client=self._client,
+                    api_base=CLOSED,
+                    api_key=NO_KEY,
                     extra_body=body,  # all of it, so that litellm neither knows nor changes a parameter
                     extra_headers=dict(request.headers) or None,
                     timeout=self._timeout,
@@ -161,6 +167,13 @@ class Provider:
         return Attempt(Form.CALL, self.host, status, retry_after=str(headers.get("retry-after", "")))
 
 
+def unnamed(body: bytes, model: str) -> bytes:
+    """Return a rendering as litellm is to compose it: for no model that it knows. The rendering names the model first."""
+    head, begun = f'{{"model":{json_text(model)},'.encode(), f'{{"model":"{UNNAMED}",'.encode()
+    assert body.startswith(head), "a rendering begins otherwise"
+    return begun + body[len(head) :]
+
+
 def _fault_of(error: Exception, status: int) -> Fault:
     names = {kind.__name__ for kind in type(error).__mro__}
     if "TimeoutException" in names:
@@ -186,7 +199,7 @@ def _litellm() -> Any:
         litellm.telemetry = False
         _refuse_listeners(litellm)
         nowhere = _client(NOWHERE, NO_KEY, Wire(f"{NOWHERE}/chat/completions", NO_KEY, connections=1))
-        litellm.completion(model=f"{WIRE}/none", messages=[], client=nowhere, max_retries=0)
+        litellm.completion(model=f"{WIRE}/none", messages=[], client=nowhere, api_base=CLOSED, max_retries=0)
     return litellm
 
 
@@ -203,6 +216,8 @@ def _client(api_base: str, key: str, wire: Wire) -> Any:
 def _refuse_listeners(litellm: Any) -> None:
     if litellm.cache is not None or any(getattr(litellm, name, None) for name in LISTENERS):
         raise ModelFailed("litellm has a cache or callbacks in this process, which would see what is sent")
+    if os.environ.get(PAST_US) or litellm.route_all_chat_openai_to_responses:
+        raise ModelFailed("litellm is set to send past the transport that compares what leaves", hint=f"unset {PAST_US}")
 
 
 def _silence(logger: logging.Logger) -> None:

@@ -1,7 +1,8 @@
 """The wire: a transport that lets a rendered request leave as it was rendered, and nothing else.
 
-Whatever wants to be sent through it is compared with what was declared: method, address, headers, and the body value by value. One byte
-more and nothing leaves. What leaves is built here: the rendering, and the headers that are listed here.
+Whatever wants to be sent through it is compared with what was declared: method, address, headers, and the body value by value, but for
+the model's name, which litellm is not told. One byte more and nothing leaves. What leaves is built here: the rendering, and the headers
+that are listed here.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ class Sending:
     """One attempt: what may leave, and what became of it."""
 
     body: bytes
+    composed: bytes  # the same, for no model by name: what litellm is to compose
     headers: tuple[tuple[str, str], ...]  # declared by the request, beside those of every call
     timeout_seconds: float  # from when it leaves
     wire: bytes = b""  # what litellm wanted to send where it is spelled otherwise
@@ -74,7 +76,7 @@ class Wire(httpx.BaseTransport):
             raise Captured
         sending.undeclared = sending.undeclared or self._undeclared(request, sending)
         if not sending.undeclared:
-            sending.wire = b"" if request.content == sending.body else request.content
+            sending.wire = b"" if request.content == sending.composed else request.content
             sending.sent += 1
             try:
                 with self._free:
@@ -98,7 +100,7 @@ class Wire(httpx.BaseTransport):
                 return "a header"
             if name in expected and name not in OURS and value != expected[name]:
                 return "a header"
-        return "" if same_value(request.read(), sending.body) else "the body"
+        return "" if same_value(request.read(), sending.composed) else "the body"
 
     def _headers(self, sending: Sending) -> dict[str, str]:
         return {
