@@ -241,11 +241,9 @@ def _planted(known: tuple[Person, ...], draw: Random) -> Iterator[tuple[Draft, T
         for variant, written in VARIANTS.items():
             if words := written(person):
                 yield _said_of(words, draw.choice(others), draw), _as_mention(person, variant)
-        speaker = draw.choice(others)
-        moved: dict[str, object] = {"after": True}
-        beside = Draft(
-            "I live in Ghent.", scope=Scope(user=speaker.user), subjects=(person.user,), source=_source(speaker, draw), metadata=moved
-        )
+        speaker = known[(person.number + 1) % len(known)]
+        text, moved = f"I live in {CITIES[person.number % len(CITIES)]}.", dict[str, object](after=True)
+        beside = Draft(text, scope=Scope(user=speaker.user), subjects=(person.user,), source=_source(speaker, draw), metadata=moved)
         yield beside, _as_shared(speaker, person)  # with it goes where the speaker lives, and where they lived before holds again
         speaker = draw.choice(others)
         attended: dict[str, object] = {"attendees": [person.name]}
