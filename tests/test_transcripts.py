@@ -31,9 +31,12 @@ from refold.cli import main
 from refold.cli.catalogue import COMMANDS, EXIT_CODES, PIPE_CLOSED
 from refold.cli.envelope import OUTPUT_SCHEMA_VERSION
 from refold.copies.backup import backup
+from refold.erase.model import Decision, Selector, Stage
+from refold.erase.requests import outlines
 from refold.heads import proof
 from refold.heads.checkpoint import known_keys
 from refold.memory import Memory
+from refold.model import AliasKind
 from refold.receipts import entry
 from refold.receipts.form import sign
 from refold.recover.audit import AUDIT_SCHEMA_VERSION, Area
@@ -112,6 +115,55 @@ def make_a_token(places: Places) -> None:
         memory.token_add("laptop", principal="operator")
 
 
+def _with_ruth(places: Places, *steps: Callable[[Memory, bytes], object]) -> None:
+    with unsynced(), Memory.open(places.store, vault=places.vault, root=places.root, now=lambda: times.parse("2024-12-02")) as memory:
+        made = memory.erase_request(Selector(aliases=((AliasKind.NAME, "Ruth"),)))
+        for step in steps:
+            step(memory, made.request_id)
+
+
+def _find(memory: Memory, request_id: bytes) -> None:
+    memory.erase_find(request_id)
+
+
+def _decide(memory: Memory, request_id: bytes) -> None:
+    found = memory.erase_show(request_id).found
+    assert found is not None
+    memory.erase_decide(request_id, {(one.seq, *one.span): Decision.CONCERNS for one in found.candidates})
+
+
+def _plan(memory: Memory, request_id: bytes) -> None:
+    memory.erase_plan(request_id)
+
+
+def _approve(memory: Memory, request_id: bytes) -> None:
+    memory.erase_approve(request_id)
+
+
+def request_ruth(places: Places) -> None:
+    _with_ruth(places)
+
+
+def find_ruth(places: Places) -> None:
+    _with_ruth(places, _find)
+
+
+def review_ruth(places: Places) -> None:
+    _with_ruth(places, _find, _decide)
+
+
+def plan_ruth(places: Places) -> None:
+    _with_ruth(places, _find, _decide, _plan)
+
+
+def approve_ruth(places: Places) -> None:
+    _with_ruth(places, _find, _decide, _plan, _approve)
+
+
+def hold_ruth(places: Places) -> None:
+    _with_ruth(places, _find, _decide, _plan, lambda memory, _: memory.erase_hold(Selector(aliases=((AliasKind.NAME, "Ruth"),)), "a court"))
+
+
 def beside_a_backup(places: Places) -> None:
     """Make a backup, and the public key of somebody who is to keep the keys."""
     (places.store.parent / "public.pem").write_bytes(PUBLIC)
@@ -167,7 +219,34 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
         (nothing, "calls show 00"),
         (ask_a_model, "status"),
     ],
-    "subject": [(nothing, "subject list"), (nothing, "subject show ada"), (nothing, "subject add 'Ada Brandt' ada"), (nothing, "subject")],
+    "subject": [
+        (nothing, "subject list"),
+        (nothing, "subject show ada"),
+        (nothing, "subject add 'Ada Brandt' ada"),
+        (nothing, "subject"),
+        (nothing, "subject find Ada"),
+        (nothing, "subject add --from-entity Ruth"),
+        (nothing, "subject report --user ada"),
+    ],
+    "erase": [
+        (nothing, "erase request --user ada --received 2024-12-01 --due 2024-12-31"),
+        (request_ruth, "erase find REQUEST"),
+        (find_ruth, "erase review REQUEST"),
+        (find_ruth, "erase review REQUEST --all concerns"),
+        (find_ruth, "erase plan REQUEST"),
+        (review_ruth, "erase plan REQUEST"),
+        (review_ruth, "erase approve REQUEST"),
+        (plan_ruth, "erase approve REQUEST"),
+        (approve_ruth, "erase run REQUEST"),
+        (approve_ruth, "erase run REQUEST --confirm REQUEST"),
+        (approve_ruth, "erase status"),
+        (hold_ruth, "erase approve REQUEST"),
+        (request_ruth, "erase refuse REQUEST --reason 'a court asked to keep it'"),
+        (nothing, "erase hold --user ada --reason 'a court asked to keep it'"),
+        (nothing, "erase due"),
+        (nothing, "erase status"),
+        (nothing, "erase release 00"),
+    ],
     "audit": [
         (nothing, "audit"),
         (spoils.log_part, "audit --log"),
@@ -300,6 +379,10 @@ def filled_in(line: str, places: Places) -> str:
     if "CALL" in line:
         with open_store(places) as store:
             line = line.replace("CALL", next(Recordings(store, now=now, random=os.urandom).all()).call_id.hex())
+    if "REQUEST" in line:
+        with open_store(places) as store:
+            asked = [one.request_id.hex() for one in outlines(store) if one.stage is not Stage.HELD]
+        line = line.replace("REQUEST", asked[0])
     if "TRANSACTION" in line:
         line = line.replace("TRANSACTION", next(path.name for path in (places.vault / "journal").iterdir()))
     if "MOVE" in line:

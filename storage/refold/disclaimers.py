@@ -12,5 +12,7 @@ AUDIT = "an audit says what it looked at and when: it is no evidence of what it 
 ERASURE = "what is removed here stays wherever else it went: backups, copies, screens, other people's memories, spare blocks of a disk"
 ESCROW = "a backup of the keys opens, for its recipient, all that these keys open, also what is erased later, in older copies of the store"
 SCAN = "a scan finds what was looked for in the encodings it knows: not pictures, sound, ciphertext or other words for the same"
+FOUND = "a search finds the ways of writing a name that it knows: nicknames, slips and relations that it does not know stay unfound"
+HELD = "a hold forbids erasures by this program alone, and keeps nothing that somebody else may remove"
 
-ALL = (GROUNDED, SYMBOLIC, UNWITNESSED, ROOT_FILE, OPERATOR, TRANSACTION, AUDIT, ERASURE, ESCROW, SCAN)
+ALL = (GROUNDED, SYMBOLIC, UNWITNESSED, ROOT_FILE, OPERATOR, TRANSACTION, AUDIT, ERASURE, ESCROW, SCAN, FOUND, HELD)

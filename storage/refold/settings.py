@@ -131,6 +131,21 @@ class Recover:
 
 
 @dataclass(frozen=True, slots=True)
+class Erase:
+    """Who has to approve an erasure."""
+
+    approvals: int  # by so many people; from two on each has to be named
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How long events of one kind of source are kept."""
+
+    kind: str
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of refold.toml."""
 
@@ -141,6 +156,8 @@ class Settings:
     recover: Recover
     witness: Witnesses
     fold: Extraction
+    erase: Erase
+    retention: tuple[Keep, ...]
     principals: Mapping[str, Principal]
 
     def principal(self, name: str) -> Principal:
@@ -176,8 +193,9 @@ def load(env: Mapping[str, str] = os.environ) -> Settings:
     principals = {name: _principal(name, table) for name, table in merged["principals"].items()}
     mirror = Mirror(tuple(merged["mirror"]["folders"]))
     nightly, serve, verify = Nightly(**merged["nightly"]), Serve(**merged["serve"]), Verify(**merged["verify"])
-    recover = Recover(**merged["recover"])
-    return Settings(nightly, serve, verify, mirror, recover, _witnesses(merged["witness"]), Extraction(**merged["fold"]), principals)
+    recover, fold, erase = Recover(**merged["recover"]), Extraction(**merged["fold"]), Erase(**merged["erase"])
+    keep = tuple(Keep(**rule) for rule in merged["retention"]["keep"])
+    return Settings(nightly, serve, verify, mirror, recover, _witnesses(merged["witness"]), fold, erase, keep, principals)
 
 
 def _witnesses(table: Table) -> Witnesses:
@@ -282,6 +300,10 @@ SECTIONS: Mapping[str, Mapping[str, tuple[Callable[[object], bool], str]]] = {
             "a list of tables with a name (lower case letters, digits, -) and argv, and key and external",
         ),
         "required": (_count(0, 100), "a number from 0 to 100"),
+    },
+    "erase": {"approvals": (_count(1, 9), "a number from 1 to 9")},
+    "retention": {
+        "keep": (_tables({"kind": _name, "days": _count(1, 36_500)}, "kind", "days"), "a list of tables with a kind of source and days")
     },
     "principals": {},
 }

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from refold import journal, recipes
 from refold.calls.recordings import Recordings
 from refold.calls.totals import Totals
+from refold.keys.subjects import alias_tag
 from refold.model import View
 from refold.outside import clock
 from refold.reading import RejectionCode, Standing
@@ -40,6 +41,7 @@ class Status:
     events: int  # folded
     sources: int
     subjects: int  # ids with an alias, folded
+    named: int  # names that facts give somebody, and that are no subject's alias
     assertions: int
     standings: dict[str, int] | None  # how many facts stand how; None where there are too many to decide at once
     edges: int
@@ -72,6 +74,7 @@ def read(store: Store, state: State) -> Status:
         events=counts["events"],
         sources=_distinct(state, "events", "source"),
         subjects=_distinct(state, "aliases", "subject"),
+        named=_named(state),
         assertions=counts["assertions"],
         standings=_standings(state) if counts["assertions"] <= DECIDED_MAX else None,
         edges=counts["edges"] // 2,
@@ -93,6 +96,14 @@ def _standings(state: State) -> dict[str, int]:
 
 def _distinct(state: State, table: str, column: str) -> int:
     return len(state.table(table, [column])[column].unique())
+
+
+def _named(state: State) -> int:
+    """Count the names by which facts know somebody whom nobody has declared: what is asked about them is found by search alone."""
+    names = {name for name in state.table("mentions", ["name"])["name"].to_pylist() if name is not None}
+    known = set(state.table("aliases", ["alias_tag"])["alias_tag"].to_pylist()) if names else set()
+    keyring = state.store.keyring
+    return sum(alias_tag(keyring, name) not in known for name in names)
 
 
 def _rejections(state: State) -> dict[str, int]:

@@ -33,6 +33,21 @@ CALLS = {
     "subject add": ("subject", "add", "Ruth"),
     "subject list": ("subject", "list"),
     "subject show": ("subject", "show", "ada"),
+    "subject find": ("subject", "find", "ada"),
+    "subject alias": ("subject", "alias", "ada", "Ada Brandt"),
+    "subject readmit": ("subject", "readmit", "Zoe"),
+    "subject report": ("subject", "report", "--user", "ada"),
+    "erase request": ("erase", "request", "--user", "ada"),
+    "erase find": ("erase", "find", "00"),
+    "erase review": ("erase", "review", "00"),
+    "erase plan": ("erase", "plan", "00"),
+    "erase approve": ("erase", "approve", "00"),
+    "erase run": ("erase", "run", "00"),
+    "erase status": ("erase", "status"),
+    "erase refuse": ("erase", "refuse", "00", "--reason", "a court"),
+    "erase hold": ("erase", "hold", "--user", "ada", "--reason", "a court"),
+    "erase release": ("erase", "release", "00"),
+    "erase due": ("erase", "due"),
     "migrate prepare": ("migrate", "prepare", "{file}"),
     "migrate canonicalize": ("migrate", "canonicalize", "00"),
     "migrate finalize": ("migrate", "finalize", "00"),
@@ -161,7 +176,7 @@ def test_a_principal_that_nobody_knows(shell, call, form):
     if call[0] != "serve":
         refused(
             shell(call[0], "--as", "mallory", *call[1:], form=form)
-            if call[0] not in ("subject", "migrate", "calls")
+            if call[0] not in ("subject", "erase", "migrate", "calls")
             else shell(*call, "--as", "mallory", form=form),
             form,
             2,

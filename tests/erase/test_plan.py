@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from refold import recipes
+from refold.erase.difference import OPERATOR, diff
 from refold.erase.find import concerning, find
 from refold.erase.model import Decision, Selector, Target
-from refold.erase.plan import OPERATOR, diff
 from refold.erase.requests import decide, search
 from refold.erase.run import run
 from refold.fold.rules import derive

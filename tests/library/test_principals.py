@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from refold.erase.model import Selector
 from refold.errors import NotAllowed
 from refold.imports.reader import Options
 from refold.memory import Memory
@@ -20,12 +21,26 @@ CHILD = Principal("child", frozenset({"family"}), ("ada",))
 OPERATORS = {
     "audit": lambda memory: memory.audit(),
     "checkpoint": lambda memory: memory.checkpoint(),
+    "erase_approve": lambda memory: memory.erase_approve(bytes(16)),
+    "erase_decide": lambda memory: memory.erase_decide(bytes(16), {}),
+    "erase_due": lambda memory: memory.erase_due(),
+    "erase_find": lambda memory: memory.erase_find(bytes(16)),
+    "erase_hold": lambda memory: memory.erase_hold(Selector(before=1), "a court"),
+    "erase_plan": lambda memory: memory.erase_plan(bytes(16)),
+    "erase_refuse": lambda memory: memory.erase_refuse(bytes(16), "a court"),
+    "erase_release": lambda memory: memory.erase_release(bytes(16)),
+    "erase_request": lambda memory: memory.erase_request(Selector(before=1)),
+    "erase_requests": lambda memory: memory.erase_requests(),
+    "erase_run": lambda memory: memory.erase_run(bytes(16)),
+    "erase_show": lambda memory: memory.erase_show(bytes(16)),
     "fold": lambda memory: memory.fold(),
     "fold_plan": lambda memory: memory.fold_plan(),
     "seen_by": lambda memory: memory.seen_by(Principal("operator", None)),
     "sql": lambda memory: memory.sql("select 1"),
     "status": lambda memory: memory.status(),
     "subject_add": lambda memory: memory.subject_add([(AliasKind.NAME, "Ben")]),
+    "subject_of_entity": lambda memory: memory.subject_of_entity("Ben"),
+    "subject_report": lambda memory: memory.subject_report(Selector(before=1)),
     "subjects": lambda memory: memory.subjects(),
     "token_add": lambda memory: memory.token_add("laptop", principal="operator"),
     "token_revoke": lambda memory: memory.token_revoke("laptop"),

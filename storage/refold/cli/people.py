@@ -1,4 +1,4 @@
-"""subject add, list, show: the people that events concern, and the aliases they go by."""
+"""subject add, list, find, show, alias, readmit: the people that events concern, and the aliases they go by."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from refold import given as given_as
 from refold import times
-from refold.cli import arguments
+from refold.cli import arguments, reported, selectors
 from refold.cli.command import FORMAT_VERSION, Command, opened
 from refold.cli.envelope import Outcome
 from refold.cli.visible import plural, table
@@ -22,19 +21,80 @@ Subjects = Mapping[SubjectId, Sequence["SubjectEntry"]]
 KINDS = [kind.value for kind in AliasKind]
 
 
-def _configure_add(command: ArgumentParser) -> None:
-    command.add_argument("alias", nargs="+", metavar="ALIAS", help="what one person is called; `-` reads standard input, one a line")
+def _configure_aliases(command: ArgumentParser) -> None:
+    command.add_argument("alias", nargs="*", metavar="ALIAS", help="what one person is called; `-` reads standard input, one a line")
     command.add_argument(
         "--kind", type=arguments.one_of(*KINDS), metavar="|".join(KINDS), help="what the aliases are; by default seen from their form"
     )
 
 
+def _configure_add(command: ArgumentParser) -> None:
+    _configure_aliases(command)
+    command.add_argument("--from-entity", metavar="NAME", help="whom facts name so, and nobody has declared; `-` reads a line")
+
+
 def _add(given: Namespace) -> Outcome:
-    words = arguments.read_stdin().splitlines() if given.alias == ["-"] else given.alias
-    aliases = [(AliasKind(given.kind) if given.kind else given_as.alias_kind(word), word) for word in words if word.strip()]
+    if given.from_entity is None:
+        return _made_known(given, _aliases(given))
+    if given.alias:
+        raise Usage("a person is added by aliases, or from an entity", hint="refold subject add --help")
     with opened(given) as memory:
-        subject = memory.subject_add(aliases)
-    return Outcome({"subject": subject.hex(), "aliases": len(aliases)}, [f"subject {subject.hex()}"], format_version=FORMAT_VERSION)
+        subject = memory.subject_of_entity(given.from_entity)
+    return _subject(subject, 1)
+
+
+def _readmit(given: Namespace) -> Outcome:
+    return _made_known(given, _aliases(given), readmit=True)
+
+
+def _made_known(given: Namespace, aliases: list[tuple[AliasKind, str]], *, readmit: bool = False) -> Outcome:
+    with opened(given) as memory:
+        subject = memory.subject_add(aliases, readmit=readmit)
+    return _subject(subject, len(aliases))
+
+
+def _subject(subject: SubjectId, aliases: int) -> Outcome:
+    return Outcome({"subject": subject.hex(), "aliases": aliases}, [f"subject {subject.hex()}"], format_version=FORMAT_VERSION)
+
+
+def _aliases(given: Namespace) -> list[tuple[AliasKind, str]]:
+    words = arguments.read_stdin().splitlines() if given.alias == ["-"] else given.alias
+    return selectors.aliases_of(words, AliasKind(given.kind) if given.kind else None)
+
+
+def _configure_alias(command: ArgumentParser) -> None:
+    command.add_argument("subject_id", metavar="ID", help="the person's id (`refold subject find`)")
+    _configure_aliases(command)
+
+
+def _alias(given: Namespace) -> Outcome:
+    """Join further aliases to a person: by an entry with one alias of theirs, which says whose the new ones are."""
+    aliases = _aliases(given)
+    with opened(given) as memory:
+        _, entries = _person(memory.subjects(), given.subject_id)
+        known = next(alias for entry in entries for alias in entry.aliases)
+        joined = memory.subject_add([known, *aliases])
+    return _subject(joined, len(aliases))
+
+
+def _configure_find(command: ArgumentParser) -> None:
+    command.add_argument("entity", metavar="ALIAS", help="how somebody is called; `-` reads standard input")
+
+
+def _find(given: Namespace) -> Outcome:
+    """Find people by an alias, and by whatever could mean one of it."""
+    from refold.erase.mentions import Matcher
+
+    wanted = selectors.aliases_of([given.entity])
+    if not wanted:
+        raise Usage("no alias is given")
+    matcher, name = Matcher(wanted), normalise(given.entity)
+    with opened(given) as memory:
+        known = memory.subjects()
+    found = {one: of for one, of in known.items() if any(normalise(each) == name or matcher.find(each) for each in _names(of))}
+    rows = [(subject.hex(), ", ".join(_names(entries))) for subject, entries in found.items()]
+    data = {"subjects": [_data(subject, entries) for subject, entries in found.items()], "total": len(found)}
+    return Outcome(data, [*table(rows), *([""] if rows else []), plural(len(found), "subject")], format_version=FORMAT_VERSION)
 
 
 def _configure_list(command: ArgumentParser) -> None:
@@ -91,5 +151,9 @@ def _data(subject: SubjectId, entries: Sequence[SubjectEntry]) -> dict[str, obje
 RUNS = {
     "subject add": Command(_configure_add, _add),
     "subject list": Command(_configure_list, _list),
+    "subject find": Command(_configure_find, _find),
     "subject show": Command(_configure_show, _show),
+    "subject alias": Command(_configure_alias, _alias),
+    "subject readmit": Command(_configure_aliases, _readmit),
+    "subject report": Command(selectors.configure, reported.run),
 }

@@ -203,6 +203,7 @@ def _status_data(status: Status) -> dict[str, object]:
         "events": status.events,
         "sources": status.sources,
         "subjects": status.subjects,
+        "named": status.named,
         "assertions": status.assertions,
         "facts": status.standings,
         "edges": status.edges,
@@ -237,6 +238,7 @@ def status_lines(status: Status) -> list[str]:
         f"{plural(status.entries, 'entry', 'entries')} in {plural(status.commits, 'commit')}, {plural(status.parts, 'part')}, {size}{until}"
     )
     held = f"{plural(status.events, 'event')}, {plural(status.sources, 'source')}, {plural(status.subjects, 'subject')}"
+    held += f", {status.named:,} named without one" if status.named else ""
     state = status.absent or f"generation {status.generation}: {held}"
     rejected = ", ".join(f"{count:,} {code}" for code, count in status.rejections.items()) or "none"
     rows = [

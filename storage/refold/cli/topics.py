@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from refold.cli.erasure_topics import TOPICS as OF_ERASURE
+
 TOPICS = {
     "places": (
         "the three places a memory lives in, and how to back them up",
@@ -246,6 +248,12 @@ what it leaves out keeps its default.
     allow_partial_replay = false
     require_witness = false
 
+    [erase]
+    approvals = 1            # people who have to approve an erasure (`refold help requests`)
+
+    [retention]
+    keep = []                # [{ kind = "chat", days = 730 }]
+
     [recover]
     cron = "47 4 * * 0"      # when `refold serve` verifies the whole log; it only reports
 
@@ -384,4 +392,5 @@ in UTC, spans [start, end) in characters. Errors and warnings are findings: what
 They never quote what somebody said. JSON schemas lie in the package: refold/schemas.
 """,
     ),
+    **OF_ERASURE,
 }

@@ -17,6 +17,7 @@ class Stage(StrEnum):
     PLANNED = "planned"
     APPROVED = "approved"
     RUNNING = "running"
+    ERASED = "erased"  # and not certified yet
     CERTIFIED = "certified"
     CERTIFIED_EXCEPT = "certified-except"
     REFUSED = "refused"

@@ -1,146 +1,168 @@
-"""The plan of an erasure: a diff of everyone's memory, before anything changes.
+"""The plan of an erasure: what goes, whom else it concerns, who has been told, and what forbids it. Making one changes nothing.
 
-What holds is decided at read, over the statements that are there. So the plan reads the state twice: as it is, and as if no statement
-rested on what is to be erased. What holds in the first alone goes; what holds in the second alone holds again. Only entities that the
-erased statements touch are looked at: nothing else can change.
+It is bound to the head of the log on which it was made. What arrives later is met by its subjects, or reviewed when the erasure runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-import pyarrow as pa
-
-from refold import recipes
-from refold.erase.model import Target
-from refold.fold.entities import Edge
-from refold.fold.merge import Stance
-from refold.fold.rules import Rules, derive
-from refold.model import SubjectId, View, normalise
-from refold.reading import Claim, Fact, Standing
-from refold.state.facts import Look
+from refold.calls.recordings import Recordings
+from refold.erase import requests
+from refold.erase.difference import PlanDiff, diff
+from refold.erase.find import Search, concerning
+from refold.erase.model import Found, Request, Stage, Target
+from refold.erase.reach import Census, Reach
+from refold.erase.who import people
+from refold.errors import Blocked, Drifted, NotAllowed
+from refold.keys.keyring import Keyring
+from refold.keys.subjects import suppressed_alias, suppressed_source
+from refold.log.entry import Header
+from refold.log.events import SubjectEntry
+from refold.model import AliasKind, EntryKind, Event, EventId, SubjectId
+from refold.outside import clock
 from refold.state.generation import State
-from refold.state.sight import Sight
-from refold.state.telling import fact_of
+from refold.store import Store
 
-OPERATOR = View()  # every scope and label: the plan is of everyone's memory
-RINGS = 2  # around what changes, in which something may follow by a rule
+__all__ = ["Hold", "Plan", "PlanDiff", "Recipient", "diff", "make", "recipients", "require_free", "target_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class PlanDiff:
-    """What an erasure changes in what everybody knows, as it is folded now. Facts in the order of who they are about."""
+class Recipient:
+    """A host to which a model call carried something of the events, and when. Times in µs."""
 
-    gone: tuple[Fact, ...]  # hold now, and will not
-    again: tuple[Fact, ...]  # will hold, and do not now: what was beaten by what goes
-    claims: int  # statements that go, whether they hold or not
-    edges: int  # statements that two names are one entity's, that go
-
-    def of_others(self, subjects: Iterable[SubjectId]) -> PlanDiff:
-        """Return what changes for anybody but these: facts that rest on events which concern others too, or come back."""
-        own = frozenset(subjects)
-        gone = tuple(fact for fact in self.gone if not fact.subjects or not own.issuperset(fact.subjects))
-        return PlanDiff(gone, self.again, self.claims, self.edges)
+    host: str
+    model: str
+    calls: int
+    first: int
+    last: int
 
 
-class Without(Sight):
-    """The sight of a view on a state as if some entries had never been."""
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A hold that stands against an erasure, by so many of its events."""
 
-    gone: frozenset[int] = frozenset()
-
-    def sees(self, said: Claim | Edge) -> bool:
-        named = said.named_seq if isinstance(said, Claim) else None
-        return said.seq not in self.gone and named not in self.gone and Sight.sees(self, said)
+    request_id: bytes
+    events: int
 
 
-def diff(state: State, target: Target, *, rules: Rules | None = None) -> PlanDiff:
-    """Return what an erasure changes in what is known. Of what is not folded yet nothing is known, and nothing changes."""
-    if state.absent is not None:
-        return PlanDiff((), (), 0, 0)
-    relations, rules = recipes.relations(), recipes.rules() if rules is None else rules
-    gone = seqs_of(state, target)
-    claims, edges = _touched(state, gone)
-    now, then = Sight(state, OPERATOR, relations), Without(state, OPERATOR, relations)
-    then.gone = frozenset(gone.tolist())
-    mentions = _around(now, claims, edges)
-    before, after = _stances(now, mentions), _stances(then, mentions)
-    facts_gone, facts_again = _parted(before, after), _parted(after, before)
-    wide = _widened(state, now, mentions)
-    derived_before, derived_after = _derived(now, rules, wide), _derived(then, rules, wide)
-    return PlanDiff(
-        _ordered([*facts_gone, *(fact for says, fact in derived_before.items() if says not in derived_after)]),
-        _ordered([*facts_again, *(fact for says, fact in derived_after.items() if says not in derived_before)]),
-        claims.num_rows,
-        edges.num_rows,
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an erasure would do, as the log and the state are now."""
+
+    target: Target
+    diff: PlanDiff
+    events: int
+    shared: int  # of these, that concern others too
+    others: Mapping[SubjectId, int]  # whom else, each by how many
+    recipients: tuple[Recipient, ...]  # that were told something of these events, and keep it by their own terms
+    holds: tuple[Hold, ...]
+    undecided: int  # mentions: they stop the erasure
+    alike: frozenset[SubjectId]  # people who may be the same person under another id
+    unread: int  # events that nobody can read any more
+
+    @property
+    def calls(self) -> int:
+        """Return how many recordings of calls go dark."""
+        return sum(one.calls for one in self.recipients)
+
+
+def make(store: Store, state: State, request: Request) -> Plan:
+    """Plan a request that was searched for. Raises Blocked where it was not, Drifted where the log has lost what was read."""
+    found = request.found
+    if found is None:
+        raise Blocked("nothing was searched for yet", hint=f"refold erase find {request.request_id.hex()[:8]}")
+    target = target_of(store, request, found)
+    reach = _reach(store, target)
+    events = [store.log.event(seq) for seq in _events(store, reach)]
+    return Plan(
+        target,
+        diff(state, target),
+        reach.events,
+        reach.shared,
+        _others(events, target),
+        recipients(store, frozenset(reach.ids)),
+        _holds(store, state, request, events),
+        requests.undecided(request),
+        found.alike,
+        found.unread,
     )
 
 
-def seqs_of(state: State, target: Target) -> np.ndarray:
-    """Return the folded entries that a target reaches, sorted."""
-    about = _among(state.table("event_subjects", ["seq", "subject"]), "subject", target.subjects)
-    alone = _among(state.table("events", ["seq", "event_id"]), "event_id", target.events)
-    return np.unique(np.concatenate([about["seq"].to_numpy(), alone["seq"].to_numpy()]))
+def target_of(store: Store, request: Request, found: Found) -> Target:
+    """Return what a request erases, by what was found and decided. Raises Drifted."""
+    head, keyring = store.log.refresh()
+    if found.size > head.size or (found.size and store.log.row(found.size - 1).hashes()[0] != found.last_hash):
+        raise Drifted("what was found lies on another log, or on one that was longer", hint="refold erase find")
+    extra = concerning(found)
+    suppressed = frozenset(_suppressed(store, keyring, request, found)) if request.suppresses else frozenset()
+    return Target(request.request_id, found.subjects, extra, suppressed, found.size, found.last_hash, request.mode)
 
 
-def _among(rows: pa.Table, column: str, ids: Iterable[bytes]) -> pa.Table:
-    """Return the rows that have one of some ids."""
-    return rows.join(pa.table({column: pa.array(sorted(ids), pa.binary(16))}), column, join_type="left semi")
+def _suppressed(store: Store, keyring: Keyring, request: Request, found: Found) -> Iterable[bytes]:
+    """Yield the tags of what must not come back: declared handles, every alias where that was asked for, and single records."""
+    for entry in _entries(store, found.subjects):
+        for kind, alias in entry.aliases:
+            if kind is AliasKind.HANDLE or request.suppresses_aliases:
+                yield suppressed_alias(keyring, alias)
+    if request.suppresses_aliases:
+        yield from (suppressed_alias(keyring, alias) for _, alias in request.selector.aliases)
+    for events in store.log.events(0, found.size) if found.events else ():
+        yield from (suppressed_source(keyring, event.source) for event in events if event.event_id in found.events)
 
 
-def _having(rows: pa.Table, wanted: np.ndarray, *columns: str) -> pa.Table:
-    """Return the rows that have one of some numbers in one of some columns."""
-    found = [np.isin(rows[name].to_numpy(), wanted) for name in columns]
-    return rows.filter(pa.array(np.logical_or.reduce(found)))
+def _entries(store: Store, subjects: frozenset[SubjectId]) -> list[SubjectEntry]:
+    return [entry for entry in store.log.subjects() if entry.subject in subjects]
 
 
-def _touched(state: State, gone: np.ndarray) -> tuple[pa.Table, pa.Table]:
-    """Return the statements, and those about names, that rest on entries that go."""
-    claims = state.table("assertions", ["mention", "value_mention", "asserted_by", "seq", "named_seq"])
-    return _having(claims, gone, "seq", "named_seq"), _having(state.table("edges", ["a", "b", "seq"]), gone, "seq")
+def _reach(store: Store, target: Target) -> Reach:
+    """Return the entries that a target meets, of all that are in the log by now."""
+    head, keyring = store.log.refresh()
+    census = Census(target.subjects, target.events, keyring.epoch)
+    census.take(store.log.rows(0, head.size))
+    return census.reach
 
 
-def _around(now: Sight, claims: pa.Table, edges: pa.Table) -> set[int]:
-    """Return every mention about which something may be decided otherwise: of whom claims go, and whose names come apart."""
-    found = set(claims["mention"].to_pylist())
-    parted = {*edges["a"].to_pylist(), *edges["b"].to_pylist()}
-    apart = {mention for component in now.components(parted) for mention in component.mentions}
-    found |= apart
-    if apart:
-        found |= {about for valuing in now.state.mentions_valuing(apart).values() for about in valuing}
-        said = now.state.table("assertions", ["mention", "asserted_by"])
-        found |= set(_having(said, np.array(sorted(apart), np.uint64), "asserted_by")["mention"].to_pylist())
-    return {mention for component in now.components(found) for mention in component.mentions}
+def _events(store: Store, reach: Reach) -> list[int]:
+    return [seq for seq in reach.seqs if Header.of(store.log.row(seq).headers()[0]).kind == EntryKind.EVENT]
 
 
-def _stances(sight: Sight, mentions: set[int]) -> list[Stance]:
-    entities = [component.entity for component in sight.components(mentions)]
-    return [stance for each in sight.stances_each(entities) for stance in each if stance.standing is Standing.HOLDS]
+def _others(events: Sequence[Event], target: Target) -> Mapping[SubjectId, int]:
+    found = Counter(subject for event in events for subject in event.subjects if subject not in target.subjects)
+    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
 
-def _parted(here: Sequence[Stance], there: Sequence[Stance]) -> list[Fact]:
-    """Return the facts that hold here and not there: of which no saying stands in a fact that holds there."""
-    known = {claim.fact_id for stance in there for claim in (stance.shown, *stance.sayings)}
-    return [fact_of(stance) for stance in here if known.isdisjoint(claim.fact_id for claim in (stance.shown, *stance.sayings))]
+def recipients(store: Store, events: frozenset[EventId]) -> tuple[Recipient, ...]:
+    """Return which hosts were sent something of some events, by the recordings that still open."""
+    seen: dict[tuple[str, str], list[int]] = {}
+    for recorded in Recordings(store, now=clock, random=os.urandom).all():
+        if not events.isdisjoint(recorded.inputs):
+            made = recorded.recording
+            seen.setdefault((made.host, made.model), []).append(made.started_at)
+    return tuple(Recipient(host, model, len(times), min(times), max(times)) for (host, model), times in sorted(seen.items()))
 
 
-def _widened(state: State, now: Sight, mentions: set[int]) -> set[int]:
-    """Return the mentions from which a rule can reach what changes."""
-    wide = set(mentions)
-    for _ in range(RINGS):
-        near = {about for valuing in state.mentions_valuing(wide).values() for about in valuing}
-        near |= {claim.value_mention for claim in state.claims(wide) if claim.value_mention}
-        wide |= {mention for component in now.components(near) for mention in component.mentions}
-    return wide
+def _holds(store: Store, state: State, request: Request, events: Sequence[Event]) -> tuple[Hold, ...]:
+    """Return the holds that name some of the events: what they declare, select or mention has to be kept."""
+    standing = []
+    for hold in requests.living(store):
+        if hold.stage is Stage.HELD and hold.request_id != request.request_id:
+            search = Search(people(store, state, hold.selector), hold.selector)
+            search.read(events)
+            met = search.declared + len(search.selected) + len({one.event_id for one in search.candidates})
+            standing += [Hold(hold.request_id, met)] if met else []
+    return tuple(standing)
 
 
-def _derived(sight: Sight, rules: Rules, mentions: set[int]) -> dict[tuple[str, ...], Fact]:
-    """Return what follows by rule about the entities of some mentions, by what it says."""
-    look = Look(sight, rules)
-    facts = [known.fact for component in sight.components(mentions) for known in derive(component.entity, rules, look)]
-    return {tuple(map(normalise, (fact.entity, fact.relation, fact.qualifier, fact.value))): fact for fact in facts}
-
-
-def _ordered(facts: Iterable[Fact]) -> tuple[Fact, ...]:
-    return tuple(sorted(facts, key=lambda fact: (normalise(fact.entity), fact.relation, fact.qualifier, fact.value, fact.fact_id)))
+def require_free(plan: Plan) -> None:
+    """Refuse an erasure that a hold forbids. Raises NotAllowed."""
+    if plan.holds:
+        held = sum(hold.events for hold in plan.holds)
+        raise NotAllowed(
+            f"a hold stands against this erasure: {held} of its events have to be kept",
+            hint=f"refold erase release {plan.holds[0].request_id.hex()[:8]}",
+            details={"hold": plan.holds[0].request_id.hex()},
+        )

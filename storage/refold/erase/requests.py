@@ -20,6 +20,7 @@ from refold.erase.form import Outline
 from refold.erase.model import Candidate, Decision, Found, Mode, Request, Selector, Stage, Target
 from refold.errors import Blocked, Corrupt, KeyMissing, NotAllowed, Usage
 from refold.keys import crypto
+from refold.model import normalise
 from refold.outside import Clock, Random
 from refold.store import Store
 
@@ -111,12 +112,16 @@ def carried(store: Store, target: Target) -> tuple[frozenset[bytes], frozenset[b
     What another request knows of them must go dark with them; it has to be asked anew for whoever else it named.
     """
     ours = list(living(store))
-    known = {request.request_id for request in ours if _meets(request, target)} | {target.request_id}
+    aliases = {normalise(alias) for entry in store.log.subjects() if entry.subject in target.subjects for _, alias in entry.aliases}
+    aliases |= {normalise(alias) for one in ours if one.request_id == target.request_id for _, alias in one.selector.aliases}
+    known = {request.request_id for request in ours if _meets(request, target, aliases)} | {target.request_id}
     return frozenset(request.request_id for request in ours) - known, frozenset(known)
 
 
-def _meets(request: Request, target: Target) -> bool:
+def _meets(request: Request, target: Target, aliases: set[str]) -> bool:
     found = request.found
+    if not aliases.isdisjoint(normalise(alias) for _, alias in request.selector.aliases):
+        return True
     subjects = {*request.selector.subjects, *(found.subjects if found else ())}
     events = {*request.selector.events, *(one.event_id for one in (found.candidates if found else ()))}
     return not (target.subjects.isdisjoint(subjects) and target.events.isdisjoint(events))

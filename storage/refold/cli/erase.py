@@ -1,0 +1,340 @@
+"""erase: the life of a request for erasure, from the day it is received until nothing is left; and holds, which forbid one."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from refold import disclaimers, times
+from refold.cli import arguments, selectors
+from refold.cli.command import FORMAT_VERSION, Command, opened
+from refold.cli.envelope import Finding, Outcome
+from refold.cli.planned import plan_data, plan_lines
+from refold.cli.progress import progress
+from refold.cli.visible import plural, table, visible
+from refold.erase.model import Decision, Mode, Request, Stage
+from refold.errors import KeyMissing, Usage
+
+if TYPE_CHECKING:
+    from refold.erase.form import Outline
+    from refold.memory import Memory
+
+DECIDED = (Decision.CONCERNS, Decision.NAMESAKE)
+
+
+def _date(text: str) -> int:
+    return times.parse(text, what="a date")
+
+
+def _configure_request(command: ArgumentParser) -> None:
+    selectors.configure(command)
+    command.add_argument("--received", type=_date, metavar="DATE", help="when it was received; now by default")
+    command.add_argument("--due", type=_date, metavar="DATE", help="when it is due; 30 days after it was received by default")
+    command.add_argument("--keep-ciphertext", action="store_true", help="destroy keys only, for media that only append")
+    command.add_argument("--no-suppress", action="store_true", help="let an import bring the person back")
+    command.add_argument("--suppress-aliases", action="store_true", help="keep every alias from coming back, not the declared names alone")
+
+
+def _request(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        made = memory.erase_request(
+            selectors.selector(given),
+            received=given.received,
+            due=given.due,
+            mode=Mode.KEEP_CIPHERTEXT if given.keep_ciphertext else None,
+            suppresses=not given.no_suppress,
+            suppresses_aliases=given.suppress_aliases,
+        )
+    lines = [
+        f"request {made.request_id.hex()}",
+        f"due     {times.day(made.due)}",
+        "",
+        f"next    refold erase find {_short(made.request_id)}",
+    ]
+    return Outcome(_data(made), lines, format_version=FORMAT_VERSION)
+
+
+def _configure_one(command: ArgumentParser) -> None:
+    command.add_argument("request", metavar="ID", help="the request, or how its id begins")
+
+
+def _find(given: Namespace) -> Outcome:
+    with opened(given) as memory, progress() as show:
+        request_id = _chosen(memory, given)
+        made = memory.erase_find(request_id, progress=lambda done, whole: show(f"read {done:,} of {whole:,} entries"))
+    return Outcome(_data(made), _found_lines(made), disclaimers=(disclaimers.FOUND,), format_version=FORMAT_VERSION)
+
+
+def _found_lines(made: Request) -> list[str]:
+    found = made.found
+    assert found is not None
+    undecided = sum(one.decision is Decision.UNDECIDED for one in found.candidates)
+    rows = [
+        ("declared", plural(found.declared, "event")),
+        ("selected", plural(len(found.events), "event")),
+        ("mentions", f"{len(found.candidates)}, {undecided} of them undecided"),
+    ]
+    if found.alike:
+        rows.append(
+            ("alike", f"{plural(len(found.alike), 'other person', 'other people')} may be the same: refold subject show, subject alias")
+        )
+    if found.unread:
+        rows.append(("unread", f"{plural(found.unread, 'entry', 'entries')} that nobody can open"))
+    step = "review" if undecided else "plan"
+    return [*table(rows), "", f"next      refold erase {step} {_short(made.request_id)}"]
+
+
+def _configure_review(command: ArgumentParser) -> None:
+    _configure_one(command)
+    command.add_argument("--decide", type=Path, metavar="FILE", help="decisions by mention, as JSON or CSV; `-` reads standard input")
+    command.add_argument("--all", type=arguments.one_of(*DECIDED), metavar="|".join(DECIDED), help="decide all that is undecided so")
+    command.add_argument("--variant", metavar="NAME", help="with --all: only mentions that were recognised so")
+    arguments.add_limit(command, 50)
+
+
+def _review(given: Namespace) -> Outcome:
+    decisions = _decisions(selectors.text_of(given.decide)) if given.decide else {}
+    with opened(given) as memory:
+        request_id = _chosen(memory, given)
+        request = memory.erase_show(request_id)
+        if request.found is None:
+            raise Usage("nothing was searched for yet", hint=f"refold erase find {_short(request_id)}")
+        if given.all:
+            open_ones = [one for one in request.found.candidates if one.decision is Decision.UNDECIDED]
+            chosen = [one for one in open_ones if given.variant in (None, one.variant)]
+            decisions |= {(one.seq, *one.span): Decision(given.all) for one in chosen}
+        if decisions:
+            request = memory.erase_decide(request_id, decisions)
+        shown = _shown(memory, request, given.limit)
+    return _reviewed(request, shown)
+
+
+def _reviewed(request: Request, shown: list[dict[str, object]]) -> Outcome:
+    assert request.found is not None
+    undecided = sum(one.decision is Decision.UNDECIDED for one in request.found.candidates)
+    rows = [(one["id"], one["decision"], one["variant"], visible(str(one["sentence"]))) for one in shown]
+    lines = table([tuple(map(str, row)) for row in rows], head=("mention", "decision", "recognised by", "sentence")) if rows else []
+    lines += ["", f"{plural(len(request.found.candidates), 'mention')}, {undecided} undecided"]
+    step = "review" if undecided else "plan"
+    lines += [f"next: refold erase {step} {_short(request.request_id)}" + (" --decide FILE" if undecided else "")]
+    data = {"request_id": request.request_id.hex(), "candidates": shown, "total": len(request.found.candidates), "undecided": undecided}
+    return Outcome(data, lines, disclaimers=(disclaimers.FOUND,), format_version=FORMAT_VERSION)
+
+
+def _shown(memory: Memory, request: Request, limit: int | None) -> list[dict[str, object]]:
+    """Return mentions in their sentences, undecided ones first."""
+    from refold.erase.find import candidate_id
+    from refold.state.telling import around
+
+    assert request.found is not None
+    ordered = sorted(request.found.candidates, key=lambda one: one.decision is not Decision.UNDECIDED)
+    shown: list[dict[str, object]] = []
+    for one in ordered[:limit]:
+        event, (start, end) = memory.store.log.event(one.seq), one.span
+        first, last = around(event.text, start, end)
+        sentence = f"{event.text[first:start]}[{event.text[start:end]}]{event.text[end:last]}" if end else event.text[:200]
+        words = " ".join(sentence.split())
+        shown.append(
+            {
+                "id": candidate_id(one),
+                "event_id": one.event_id.hex(),
+                "seq": one.seq,
+                "span": list(one.span),
+                "variant": one.variant,
+                "decision": str(one.decision),
+                "source": str(event.source),
+                "said_at": times.iso(event.said_at),
+                "sentence": words,
+            }
+        )
+    return shown
+
+
+def _decisions(text: str) -> dict[tuple[int, int, int], Decision]:
+    """Read decisions: JSON `{"12:0-3": "concerns"}` or a list of objects with id and decision, or lines `12:0-3,concerns`. Raises Usage."""
+    try:
+        said = json.loads(text) if text.lstrip()[:1] in ("{", "[") else [row[:2] for row in csv.reader(io.StringIO(text)) if row]
+        pairs = said.items() if isinstance(said, dict) else [(one["id"], one["decision"]) if isinstance(one, dict) else one for one in said]
+        return {_place(name.strip()): Decision(decision.strip()) for name, decision in pairs if name.strip() not in ("id", "mention")}
+    except (ValueError, TypeError, KeyError, AttributeError):
+        raise Usage(
+            "the decisions are not of the form 12:0-3,concerns (concerns, namesake, undecided)", hint="refold help requests"
+        ) from None
+
+
+def _place(name: str) -> tuple[int, int, int]:
+    seq, _, span = name.partition(":")
+    start, _, end = span.partition("-")
+    return int(seq), int(start), int(end)
+
+
+def _plan(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        request_id = _chosen(memory, given)
+        made = memory.erase_plan(request_id)
+        names = {one: entries[0].aliases[0][1] for entries in memory.subjects().values() for one in {each.subject for each in entries}}
+    findings = []
+    if made.holds:
+        message = f"a hold stands against this erasure: {sum(one.events for one in made.holds)} of its events have to be kept"
+        findings.append(Finding("RF-HOLD-001", "warning", message, remediation="refold erase status"))
+    if made.undecided:
+        message = f"{plural(made.undecided, 'mention')} undecided: nothing is erased before somebody has decided"
+        findings.append(Finding("RF-UNDECIDED-001", "warning", message, remediation=f"refold erase review {_short(request_id)}"))
+    lines = [*plan_lines(made, names), "", f"next: refold erase approve {_short(request_id)}"]
+    return Outcome(plan_data(made), lines, findings, (disclaimers.ERASURE, disclaimers.FOUND), FORMAT_VERSION)
+
+
+def _approve(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        made = memory.erase_approve(_chosen(memory, given))
+    done = made.stage is Stage.APPROVED
+    short = _short(made.request_id)
+    step = f"next: refold erase run {short} --confirm {short}" if done else "another person has to approve it too"
+    return Outcome(_data(made), [f"approved by {plural(len(made.approved_by), 'person', 'people')}", step], format_version=FORMAT_VERSION)
+
+
+def _configure_run(command: ArgumentParser) -> None:
+    _configure_one(command)
+    command.add_argument("--confirm", metavar="ID", help="the id again: from here there is no way back")
+
+
+def _run(given: Namespace) -> Outcome:
+    with opened(given) as memory, progress() as show:
+        request_id = _chosen(memory, given)
+        if given.confirm is None or len(given.confirm) < 8 or not request_id.hex().startswith(given.confirm.lower()):
+            hint = f"refold erase run {_short(request_id)} --confirm {_short(request_id)}"
+            raise Usage("an erasure is run with the id of its request as --confirm: there is no way back", hint=hint)
+        done = memory.erase_run(request_id, progress=lambda read, whole: show(f"read {read:,} of {whole:,} entries"))
+    rows = [
+        ("events", f"{done.events:,} dark, {done.shared_events:,} of them shared"),
+        ("calls", f"{done.calls:,} dark, {done.calls_replayed:,} replayed, {done.calls_made:,} made again"),
+        ("epoch", f"{done.epoch_before} destroyed, {done.epoch_after} live"),
+    ]
+    data = {name: getattr(done, name) for name in type(done).__slots__} | {"request_id": request_id.hex()}
+    return Outcome(data, table(rows), disclaimers=(disclaimers.ERASURE, disclaimers.ROOT_FILE), format_version=FORMAT_VERSION)
+
+
+def _configure_status(command: ArgumentParser) -> None:
+    command.add_argument("request", nargs="?", metavar="ID", help="one request; all by default")
+
+
+def _status(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        if given.request:
+            return _one_status(memory, _chosen(memory, given))
+        found = memory.erase_requests()
+        now = memory._now()
+    rows = [(_short(one.request_id), str(one.stage), _due(one, now), times.day(one.received)) for one in found]
+    lines = table(rows, head=("request", "stage", "due", "received")) if rows else []
+    data = {"requests": [_outline(one) for one in found], "total": len(found)}
+    return Outcome(data, [*lines, *([""] if rows else []), plural(len(found), "request")], format_version=FORMAT_VERSION)
+
+
+def _one_status(memory: Memory, request_id: bytes) -> Outcome:
+    outline = next(one for one in memory.erase_requests() if one.request_id == request_id)
+    rows = [(times.short(at), str(stage)) for stage, at in outline.history]
+    try:
+        request = memory.erase_show(request_id)
+    except KeyMissing:
+        lines = [*table(rows), "", "what it was about is dark, as it was meant to be"]
+        return Outcome(_outline(outline), lines, format_version=FORMAT_VERSION)
+    lines = [*table(rows), "", f"due {times.day(request.due)}", *([visible(request.reason)] if request.reason else [])]
+    return Outcome(_data(request), lines, format_version=FORMAT_VERSION)
+
+
+def _due(one: Outline, now: int) -> str:
+    from refold.erase.requests import BEFORE_RUN
+
+    if one.stage not in BEFORE_RUN:
+        return ""
+    return f"{times.day(one.due)} (overdue)" if one.due < now else times.day(one.due)
+
+
+def _configure_refuse(command: ArgumentParser) -> None:
+    _configure_one(command)
+    command.add_argument("--reason", required=True, metavar="TEXT", help="why; `-` reads standard input")
+
+
+def _refuse(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        made = memory.erase_refuse(_chosen(memory, given), given.reason)
+    return Outcome(_data(made), [f"request {_short(made.request_id)} is refused"], format_version=FORMAT_VERSION)
+
+
+def _configure_hold(command: ArgumentParser) -> None:
+    selectors.configure(command)
+    command.add_argument("--reason", required=True, metavar="TEXT", help="who asks for it and why; `-` reads standard input")
+
+
+def _hold(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        made = memory.erase_hold(selectors.selector(given), given.reason)
+    return Outcome(_data(made), [f"hold {made.request_id.hex()}"], disclaimers=(disclaimers.HELD,), format_version=FORMAT_VERSION)
+
+
+def _release(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        made = memory.erase_release(_chosen(memory, given))
+    return Outcome(_data(made), [f"hold {_short(made.request_id)} is released"], format_version=FORMAT_VERSION)
+
+
+def _nothing(command: ArgumentParser) -> None:
+    """Take no arguments of its own."""
+
+
+def _retained(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        made = memory.erase_due()
+    lines = [f"request {one.request_id.hex()}  {one.selector.before_kind}" for one in made]
+    data = {"requests": [_data(one) for one in made], "total": len(made)}
+    return Outcome(data, [*lines, plural(len(made), "request")], format_version=FORMAT_VERSION)
+
+
+def _chosen(memory: Memory, given: Namespace) -> bytes:
+    from refold.erase.requests import chosen
+
+    memory._operator_only()
+    return chosen(memory.store, given.request)
+
+
+def _short(request_id: bytes) -> str:
+    return request_id.hex()[:8]
+
+
+def _outline(one: Outline | Request) -> dict[str, object]:
+    history = [{"stage": str(stage), "at": times.iso(at)} for stage, at in one.history]
+    dates = {"received": times.iso(one.received), "due": times.iso(one.due)}
+    return {"request_id": one.request_id.hex(), "stage": str(one.stage), **dates, "history": history}
+
+
+def _data(made: Request) -> dict[str, object]:
+    found = made.found
+    counts = found and {
+        "declared": found.declared,
+        "selected": len(found.events),
+        "candidates": len(found.candidates),
+        "undecided": sum(one.decision is Decision.UNDECIDED for one in found.candidates),
+        "alike": sorted(one.hex() for one in found.alike),
+        "unread": found.unread,
+        "size": found.size,
+    }
+    return _outline(made) | {"mode": str(made.mode), "approvals": len(made.approved_by), "reason": made.reason, "found": counts}
+
+
+RUNS = {
+    "erase request": Command(_configure_request, _request),
+    "erase find": Command(_configure_one, _find),
+    "erase review": Command(_configure_review, _review),
+    "erase plan": Command(_configure_one, _plan),
+    "erase approve": Command(_configure_one, _approve),
+    "erase run": Command(_configure_run, _run),
+    "erase status": Command(_configure_status, _status),
+    "erase refuse": Command(_configure_refuse, _refuse),
+    "erase hold": Command(_configure_hold, _hold),
+    "erase release": Command(_configure_one, _release),
+    "erase due": Command(_nothing, _retained),
+}

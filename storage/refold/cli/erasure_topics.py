@@ -1,0 +1,55 @@
+"""What `refold help erase` and `refold help requests` explain: for whoever has a request for erasure on the desk, and a deadline."""
+
+from __future__ import annotations
+
+TOPICS = {
+    "erase": (
+        "forgetting a person, step by step",
+        """
+    refold erase request --aliases -          what is asked, from standard input: names, addresses, numbers, one a line
+    refold erase find ID                      search the whole log: what is declared, and where others mention the person
+    refold erase review ID                    see each mention in its sentence; --decide FILE or --all says whom it concerns
+    refold erase plan ID                      what everyone will know and not know afterwards; nothing changes
+    refold erase approve ID                   by a second person where the settings say so
+    refold erase run ID --confirm ID          from here there is no way back
+    refold erase status                       every request, the first due first
+
+An event that concerns several people goes for all of them: the plan says whom else, and what they will not know any more. What the person
+said last and replaced something older may let the older hold again; the plan says that too.
+
+A mention that nobody declared is a candidate until somebody decides: `concerns` lets the event go, `namesake` lets it stay. Candidates that
+are undecided stop the erasure, and so does whatever comes in meanwhile and mentions the person: it is found again, and reviewed.
+
+Decisions come as JSON ({"12:0-9": "concerns"}) or as lines (12:0-9,namesake), by the id that the review shows: no name is in them.
+
+One wrong memory: `refold erase request --event ID`. To put something right and keep both, `refold add --corrects FACT`.
+""",
+    ),
+    "requests": (
+        "what a request for erasure selects, who approves it, holds, and retention",
+        """
+Selected are people (--subject ID, --user NAME, --aliases FILE) with all that concerns or mentions them, and events by where they come from
+(--source KIND:REF, --event ID, --ingest ID, --before TIME with --kind). `-` reads standard input, so that no name has to stand on a command
+line. Several selectors together select all that any of them does.
+
+A request is due 30 days after it was received, or at --due. It lies sealed in the vault, under a key that goes dark with the person; how it
+ended stays. What else was asked about the same person goes dark with it.
+
+By default the declared names of whoever is erased (user ids, authors) are kept from coming back with an import, by keyed tags;
+--suppress-aliases keeps every alias from it, and --no-suppress none.
+`refold subject readmit` lets somebody be known again, as somebody new.
+
+    refold erase hold --user NAME --reason -     forbid an erasure, as a court may ask; the plan shows it, approving refuses
+    refold erase release ID                      let it stand no more
+    refold erase refuse ID --reason -            refuse a request; the person is owed the reason
+    refold erase due                             ask for the erasure of what is kept longer than the settings allow
+
+    [erase]
+    approvals = 2                                two people approve, each named with --as
+    [retention]
+    keep = [{ kind = "chat", days = 730 }]       by the kind of source
+
+What is known of a person, and who was told, as they may ask: `refold subject report --user NAME`.
+""",
+    ),
+}

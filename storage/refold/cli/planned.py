@@ -1,0 +1,98 @@
+"""A plan of an erasure as people and programs are told it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from refold import times
+from refold.cli.visible import plural, table, visible
+from refold.model import SubjectId
+
+if TYPE_CHECKING:
+    from refold.erase.plan import Plan, Recipient
+    from refold.reading import Fact
+
+SHOWN_MAX = 20  # facts of each kind that a person is shown
+
+
+def plan_lines(made: Plan, names: Mapping[SubjectId, str]) -> list[str]:
+    """Return a plan for a person."""
+    others = made.diff.of_others(made.target.subjects)
+    rows = [
+        ("events", f"{made.events:,}, {made.shared:,} of them concern others too"),
+        (
+            "facts",
+            f"{len(made.diff.gone):,} go, {len(others.gone):,} of them others know from shared events; {len(made.diff.again):,} hold again",
+        ),
+        ("calls", f"{made.calls:,} recordings go dark"),
+        *(
+            ("told", f"{one.host} ({one.model}): {plural(one.calls, 'call')}, {times.day(one.first)} to {times.day(one.last)}")
+            for one in made.recipients
+        ),
+        *(("held", f"{plural(one.events, 'event')} by hold {one.request_id.hex()[:8]}") for one in made.holds),
+    ]
+    if made.unread:
+        rows.append(("unread", f"{plural(made.unread, 'entry', 'entries')} that nobody can open"))
+    if made.alike:
+        rows.append(("alike", f"{plural(len(made.alike), 'other person', 'other people')} may be the same under another id"))
+    lines = table(rows)
+    if made.others:
+        shared = [(visible(names.get(one, one.hex()[:8])), plural(count, "event")) for one, count in list(made.others.items())[:SHOWN_MAX]]
+        lines += ["", "whom else these events concern", *table(shared, indent="  ")]
+    for title, mark, facts in (("what others will not know any more", "-", others.gone), ("what holds again", "+", made.diff.again)):
+        if facts:
+            lines += ["", title, *table([_fact(mark, fact) for fact in facts[:SHOWN_MAX]], indent="  ")]
+            lines += [f"  and {len(facts) - SHOWN_MAX:,} more (--format json)"] if len(facts) > SHOWN_MAX else []
+    return lines
+
+
+def _fact(mark: str, fact: Fact) -> tuple[str, ...]:
+    relation = f"{fact.relation}({fact.qualifier})" if fact.qualifier else fact.relation
+    return (mark, visible(fact.entity), visible(relation), visible(fact.value))
+
+
+def plan_data(made: Plan) -> dict[str, object]:
+    """Return a plan for a program."""
+    return {
+        "request_id": made.target.request_id.hex(),
+        "size": made.target.size,
+        "last_hash": made.target.last_hash.hex(),
+        "mode": str(made.target.mode),
+        "subjects": sorted(one.hex() for one in made.target.subjects),
+        "events": made.events,
+        "shared_events": made.shared,
+        "concerned": [{"subject": one.hex(), "events": count} for one, count in made.others.items()],
+        "facts_gone": _facts(made.diff.gone),
+        "facts_again": _facts(made.diff.again),
+        "claims": made.diff.claims,
+        "calls": made.calls,
+        "recipients": recipients_data(made.recipients),
+        "holds": [{"request_id": one.request_id.hex(), "events": one.events} for one in made.holds],
+        "undecided": made.undecided,
+        "alike": sorted(one.hex() for one in made.alike),
+        "unread": made.unread,
+        "suppressed": len(made.target.suppressed),
+    }
+
+
+def recipients_data(found: Sequence[Recipient]) -> list[dict[str, object]]:
+    """Return who was told, for a program."""
+    return [
+        {"host": one.host, "model": one.model, "calls": one.calls, "first": times.iso(one.first), "last": times.iso(one.last)}
+        for one in found
+    ]
+
+
+def _facts(facts: Sequence[Fact]) -> list[dict[str, object]]:
+    return [
+        {
+            "fact_id": one.fact_id.hex(),
+            "entity": one.entity,
+            "relation": one.relation,
+            "qualifier": one.qualifier,
+            "value": one.value,
+            "rule": one.rule,
+        }
+        for one in facts
+    ]

@@ -1,0 +1,170 @@
+"""The verbs of an erasure: each step of a request's life. All are the operator's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from refold import settings
+from refold.memory.opened import Opened
+
+if TYPE_CHECKING:
+    from refold.erase.form import Outline
+    from refold.erase.model import Decision, Mode, Reached, Request, Selector
+    from refold.erase.plan import Plan
+
+Progress = Callable[[int, int], None]
+
+
+def silent(done: int, whole: int) -> None:
+    """Tell nobody how far it is."""
+
+
+class Erasure(Opened):
+    """Ask for an erasure, find, review, plan, approve and run it; or forbid one."""
+
+    def erase_request(
+        self,
+        selector: Selector,
+        *,
+        received: int | None = None,
+        due: int | None = None,
+        mode: Mode | None = None,
+        suppresses: bool = True,
+        suppresses_aliases: bool = False,
+    ) -> Request:
+        """Write down a request for erasure."""
+        from refold.erase import requests
+
+        self._operator_only()
+        made = requests.ask(
+            self.store,
+            selector,
+            received=received,
+            due=due,
+            asked_by=self._who,
+            suppresses=suppresses,
+            suppresses_aliases=suppresses_aliases,
+            now=self._now,
+            random=self._random,
+        )
+        return made if mode is None else self._changed(made.request_id, lambda one: replace(one, mode=mode))
+
+    def erase_requests(self) -> list[Outline]:
+        """Return every request and hold, as far as it can be seen without what it is about; the first due first."""
+        from refold.erase import requests
+
+        self._operator_only()
+        return requests.outlines(self.store)
+
+    def erase_show(self, request_id: bytes) -> Request:
+        """Open a request. Raises KeyMissing where it went dark with whom it was about."""
+        from refold.erase import requests
+
+        self._operator_only()
+        return requests.read(self.store, request_id)
+
+    def erase_find(self, request_id: bytes, *, progress: Progress = silent) -> Request:
+        """Search the whole log for what a request means; what was decided before stays decided."""
+        from refold.erase import find, requests
+
+        before = self.erase_show(request_id)
+        decided = before.found.candidates if before.found else ()
+        with self._knowing() as state:
+            found = find.find(self.store, state, before.selector, decided=decided, progress=progress)
+        return self._changed(request_id, lambda one: requests.search(one, found))
+
+    def erase_decide(self, request_id: bytes, decisions: Mapping[tuple[int, int, int], Decision]) -> Request:
+        """Decide about mentions, by entry and span."""
+        from refold.erase import requests
+
+        self._operator_only()
+        return self._changed(request_id, lambda one: requests.decide(one, dict(decisions)))
+
+    def erase_plan(self, request_id: bytes) -> Plan:
+        """Plan a request: what goes, what holds again, whom it concerns. Changes nothing but the request."""
+        from refold.erase import plan, requests
+
+        request = self.erase_show(request_id)
+        with self._knowing() as state:
+            made = plan.make(self.store, state, request)
+        if request.target != made.target or request.stage is not requests.Stage.APPROVED:
+            self._changed(request_id, lambda one: requests.planned(one, made.target))
+        return made
+
+    def erase_approve(self, request_id: bytes) -> Request:
+        """Approve a planned request, as the principal that this memory was opened as. Raises NotAllowed."""
+        from refold.erase import plan, requests
+
+        request = self.erase_show(request_id)
+        with self._knowing() as state:
+            plan.require_free(plan.make(self.store, state, request))
+        needed = settings.load().erase.approvals
+        return self._changed(request_id, lambda one: requests.approve(one, by=self._who, needed=needed))
+
+    def erase_refuse(self, request_id: bytes, reason: str) -> Request:
+        """Refuse a request, for a reason."""
+        from refold.erase import requests
+
+        self._operator_only()
+        return self._changed(request_id, lambda one: requests.refuse(one, reason))
+
+    def erase_hold(self, selector: Selector, reason: str) -> Request:
+        """Forbid that what a selector names is erased."""
+        from refold.erase import requests
+
+        self._operator_only()
+        return requests.hold(self.store, selector, reason=reason, asked_by=self._who, now=self._now, random=self._random)
+
+    def erase_release(self, request_id: bytes) -> Request:
+        """Let a hold stand no more."""
+        from refold.erase import requests
+
+        self._operator_only()
+        return self._changed(request_id, requests.release)
+
+    def erase_due(self) -> list[Request]:
+        """Ask for the erasure of what is kept longer than the settings allow."""
+        from refold.erase import retention
+
+        self._operator_only()
+        with self._knowing() as state:
+            return retention.due(self.store, state, settings.load().retention, now=self._now, random=self._random)
+
+    def erase_run(self, request_id: bytes, *, progress: Progress = silent) -> Reached:
+        """Carry out an approved request. Raises Blocked, NotAllowed, Undecided where something came that nobody decided about."""
+        from refold.erase import find, plan, requests
+        from refold.erase.run import run
+
+        request = self.erase_show(request_id)
+        target = requests.start(request)
+        with self._knowing() as state:
+            plan.require_free(plan.make(self.store, state, request))
+            review = find.reviewer(self.store, state, request.selector)
+        carried, dropped = requests.carried(self.store, target)
+        self._changed(request_id, lambda one: replace(one, stage=requests.Stage.RUNNING))
+        now, random = self._now, self._random
+        try:
+            reached = run(self.store, target, review=review, carried=carried, dropped=dropped, now=now, random=random, progress=progress)
+        except BaseException:
+            self._back_from_running(request_id)
+            raise
+        requests.end(self.store, request_id, requests.Stage.ERASED, now=now, random=random)
+        return reached
+
+    def _back_from_running(self, request_id: bytes) -> None:
+        """Where nothing was erased, let the request be approved as it was before."""
+        from refold.erase import requests
+
+        if any(one.request_id == request_id for one in requests.living(self.store)):
+            self._changed(request_id, lambda one: replace(one, stage=requests.Stage.APPROVED))
+
+    def _changed(self, request_id: bytes, how: Callable[[Request], Request]) -> Request:
+        from refold.erase import requests
+
+        return requests.change(self.store, request_id, how, now=self._now, random=self._random)
+
+    @property
+    def _who(self) -> str:
+        return self._principal.name if self._principal else ""
