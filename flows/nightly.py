@@ -1,4 +1,4 @@
-"""The nightly flow: plan, fold in batches, publish, compact the log, sign its head, bring what is new to the mirrors.
+"""The nightly flow: verify the log, plan, fold in batches, publish, compact the log, sign its head, bring what is new to the mirrors.
 
 Prefect starts it on time and shows what it does; it holds nothing that matters. The store is found through REFOLD_STORE, REFOLD_VAULT
 and REFOLD_ROOT, because a path can contain a name; the parameters are the log's random origin and a switch. Nothing is seen by anybody
@@ -25,6 +25,7 @@ from prefect.logging import get_run_logger
 from prefect.states import Failed
 
 from flows.runner import runner
+from flows.verdicts import DAMAGED, tell
 from refold import folding, recipes, settings
 from refold.asking import Model
 from refold.calls.gateway import Mode
@@ -34,9 +35,11 @@ from refold.extractors import Choice, modelled
 from refold.folding import BatchDone, Fold, FoldReport
 from refold.heads.configured import sign
 from refold.outside import clock
+from refold.recover.remember import judged
 from refold.state.builder import Moved
 from refold.state.generation import State, reading
-from refold.store import Store, open_store, places
+from refold.store import Places, Store, open_store, places
+from refold.verdict import Verdict
 
 T = TypeVar("T")
 Counts = dict[str, int]
@@ -46,7 +49,7 @@ UNSTORED: dict[str, Any] = {"persist_result": False, "retries": 0, "log_prints":
 
 @flow(
     name="nightly",
-    description="Fold what is new in the log, publish it, compact the log, bring what is new to the mirrors.",
+    description="Verify the log, fold what is new in it, publish it, compact the log, bring what is new to the mirrors.",
     validate_parameters=True,
     **UNSTORED,
 )
@@ -60,11 +63,15 @@ def night(origin: str, *, full: bool, fresh: bool = False) -> Counts:
 
     `fresh` asks a model anew.
     """
-    chosen = settings.load()
+    chosen, where = settings.load(), places()
     runner(chosen.nightly.runner)  # before anything is done, where it is not installed
-    with open_store(places()) as store:
-        if store.origin != origin:
-            raise Usage("the store that the environment names has another origin")
+    if where.origin != origin:
+        raise Usage("the store that the environment names has another origin")
+    verdict = step(verify, where, chosen.nightly.deep)
+    tell(verdict, {})
+    if not verdict.is_whole:
+        raise FailedRun(f"{DAMAGED}: {verdict.kind.value}")
+    with open_store(where) as store:
         with modelled(store, choice(fresh=fresh), require=None, now=clock) as (model, _):
             work = step(plan, store, full, model)
             bar = cast("UUID", create_progress_artifact(0.0, key="fold-progress", description="entries folded"))
@@ -105,6 +112,12 @@ def step(do: Task[..., T], *arguments: object) -> T:
     if not ended.is_completed():
         raise FailedRun(ended.message)
     return ended.result()
+
+
+@task(name="verify", cache_policy=NO_CACHE, **UNSTORED)
+def verify(where: Places, deep: bool) -> Verdict:
+    """Hold the log against what was signed and seen of it, and leave the verdict for those who append."""
+    return coded(lambda: judged(where, settings.load(), deep=deep))
 
 
 @task(name="plan", cache_policy=NO_CACHE, **UNSTORED)

@@ -13,22 +13,20 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from prefect import flow, task
-from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State as RunState
 from prefect.states import Failed
 
 from flows.nightly import UNSTORED, Counts, coded, step
+from flows.verdicts import DAMAGED, tell
 from refold import settings
-from refold.errors import Blocked, Usage
+from refold.errors import Usage
 from refold.outside import clock
 from refold.recover import repair as repairs
 from refold.recover.repair import Plan, Repaired
 from refold.recover.sources import known
 from refold.store import Places, places
 from refold.verdict import Verdict
-
-DAMAGED = f"{Blocked.code} the log is damaged"
 
 
 @flow(name="recover", description="Verify the whole log; heal it if asked to.", validate_parameters=True, **UNSTORED)
@@ -70,22 +68,6 @@ def ended(verdict: Verdict, counts: Counts) -> Counts:
         state: Any = Failed(message=f"{DAMAGED}: {verdict.kind.value}")
         return state
     return {"entries": verdict.size, **counts}
-
-
-def tell(verdict: Verdict, counts: Counts) -> None:
-    """Record the verdict, and every damaged range."""
-    ranges = [{"first": each.first, "end": each.end, "class": each.kind.value, "path": each.path} for each in verdict.damage]
-    create_table_artifact(ranges, key="log-damage", description="damaged ranges of the log")
-    rows = {
-        "verdict": verdict.kind.value,
-        "completeness": verdict.completeness.value,
-        "directive": verdict.directive.value,
-        "entries": verdict.size,
-        "digest": verdict.digest.hex(),
-        **counts,
-    }
-    lines = [f"| {name} | {value} |" for name, value in rows.items()]
-    create_markdown_artifact("\n".join([f"{verdict.reason}", "", "| | |", "|---|---:|", *lines]), key="log-verdict")
 
 
 def main() -> int:

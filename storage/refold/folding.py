@@ -34,7 +34,7 @@ from refold.state.generation import Absence, State
 from refold.store import Store
 
 BATCH_ENTRIES_MIN = 256
-BATCHES_MAX = 185  # with plan, publish, catch-up, compact, checkpoint and ten mirrors, a flow has at most two hundred tasks
+BATCHES_MAX = 184  # with verify, plan, publish, catch-up, compact, checkpoint and ten mirrors, a flow has at most two hundred tasks
 TRIES_MIN = 5  # as often is planned again, however long that takes
 TRYING_SECONDS_MAX = 120.0  # after which a fold that others were faster than every time gives way
 

@@ -59,6 +59,7 @@ class Nightly:
     cron: str
     timezone: str
     runner: str
+    deep: bool  # whether the log is verified entry by entry, or file by file
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +275,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[Callable[[object], bool], str]]] = {
         "cron": (_cron, "five fields of cron"),
         "timezone": (_timezone, "an IANA time zone"),
         "runner": (lambda value: value in ("threads", "dask", "ray"), "threads, dask or ray"),
+        "deep": (_flag, "true or false"),
     },
     "fold": {
         "recipe": (_text, "the name of a recipe, or a file"),

@@ -43,7 +43,8 @@ def test_a_run_that_the_server_starts_folds_everything(evidence):
 
 def test_a_run_leaves_progress_a_receipt_and_a_summary(evidence):
     by_key = {each["key"]: each for each in evidence.artifacts}
-    assert by_key.keys() == {"fold-progress", "fold-receipt", "nightly-summary"}
+    assert by_key.keys() == {"fold-progress", "fold-receipt", "log-damage", "log-verdict", "nightly-summary"}
+    assert "| verdict | WAL_INTACT |" in by_key["log-verdict"]["data"]
     assert float(by_key["fold-progress"]["data"]) == 100
     batches = json.loads(by_key["fold-receipt"]["data"])
     assert (len(batches), sum(batch["events"] for batch in batches)) == (2, 300)

@@ -269,3 +269,20 @@ def test_a_statement_in_the_vault_that_does_not_hold_is_damage(said):
     path.write_bytes(statement(said.origin, 2, OLD, NEW))
     with pytest.raises(Corrupt, match="both keys"):
         open_store(said.places)
+
+
+def test_a_statement_of_a_key_is_a_paper_that_either_key_verifies_and_no_other(said):
+    first = known_keys(said)
+    new = rotate(said)
+    raw = (said.vault.path / statement_path(2)).read_bytes()
+    for known in (first, [new]):
+        paper = verify.verify(raw, known)
+        assert (paper.kind, paper.body["number"]) == ("key", 2)
+        assert str(new) in paper.lines[0], "the key as whoever verifies next needs it"
+    with pytest.raises(KeyMissing):
+        verify.verify(raw, [Verifier(new.name, STRANGER.public_key)])
+    with pytest.raises(KeyMissing):
+        verify.verify(raw, [Verifier("refold.log/" + ORIGIN, new.public_key)])
+    for spoilt in (raw[:-2], raw.replace(b'"number":2', b'"number":3'), raw[:-4] + b'ff"}'):
+        with pytest.raises(Corrupt):
+            verify.verify(spoilt, first)

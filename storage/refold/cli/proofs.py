@@ -150,7 +150,7 @@ def _shown(text: str, data: dict[str, object]) -> Outcome:
 
 
 def _configure_verify(command: ArgumentParser) -> None:
-    command.add_argument("file", type=Path, metavar="FILE", help="a receipt, a signed head or a proof of inclusion")
+    command.add_argument("file", type=Path, metavar="FILE", help="a receipt, a signed head, a proof of inclusion or the statement of a key")
     command.add_argument(
         "--key", type=Path, metavar="FILE", help="the public keys to trust, as `refold key show` prints them; else the vault's"
     )

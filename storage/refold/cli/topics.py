@@ -154,7 +154,8 @@ In tests: `from refold.scan.testing import assert_forgotten`, then assert_forgot
 
     refold key rotate                     another key signs from now on, vouched for by the old one; then back up store and vault anew
     refold key show > keys                what whoever verifies needs, and should get from you by another way than the paper
-    refold verify FILE --key keys         needs no store; without --key the keys are those of the vault
+    refold verify FILE --key keys         needs no store; without --key the keys are those of the vault. FILE may also be the statement by
+                                          which one key follows another (the vault's witness/keys/000002.json and so on)
 
 No paper holds content, names or keys. A paper that was cut, changed or signed by somebody else is refused. Where the store is at hand,
 EPOCH_DESTROYED says that what a keyed digest stands for cannot be computed again, by anybody.
@@ -231,6 +232,7 @@ what it leaves out keeps its default.
     cron = "17 3 * * *"      # when `refold serve` runs the nightly flow
     timezone = "UTC"         # an IANA name
     runner = "threads"       # what brings mirrors side by side: threads, dask or ray (pip install 'refold[dask]')
+    deep = false             # verify the log entry by entry before each night's fold, not only file by file
 
     [fold]
     recipe = "symbolic"      # what reads events where the command does not say (`refold help recipes`)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from refold.errors import Corrupt
 from refold.memory.opened import Opened
 
 if TYPE_CHECKING:
@@ -17,10 +18,18 @@ class Trust(Opened):
     """Look at what is there, and sign it."""
 
     def checkpoint(self, *, progress: Callable[[int, int], None] | None = None) -> Checkpointed:
-        """Read the whole log anew, sign its head, attest the state beside it, and let the witnesses take the head."""
+        """Read the whole log anew, sign its head, attest the state beside it, and let the witnesses take the head.
+
+        Nothing is signed of a log that is damaged: the verdict is kept, and nothing is added to it either. Raises Corrupt.
+        """
+        from refold import settings
         from refold.heads.configured import sign
+        from refold.recover.remember import judged
 
         self._operator_only()
+        verdict = judged(self.places, settings.load())
+        if not verdict.is_whole:
+            raise Corrupt(f"the log is damaged, so its head is not signed: {verdict.kind.value}", hint="refold recover --log")
         with self._reading() as state:
             return sign(self.store, state=state, random=self._random, progress=progress)
 

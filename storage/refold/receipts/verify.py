@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from refold import canonical
 from refold.errors import Corrupt, KeyMissing, Usage
 from refold.heads import kept
 from refold.heads.proof import FIRST_LINE, Inclusion
+from refold.keys import crypto, signing
 from refold.keys.vault import Vault
 from refold.log import note
 from refold.log.note import Unsigned, Verifier
@@ -31,7 +33,9 @@ class Verified:
 
 
 def verify(raw: bytes, known: Sequence[Verifier]) -> Verified:
-    """Check a receipt, a signed head or a proof of inclusion. Raises Corrupt, KeyMissing, UnsupportedVersion."""
+    """Check a receipt, a signed head, a proof of inclusion or the statement of a key. Raises Corrupt, KeyMissing, UnsupportedVersion."""
+    if raw.startswith(b'{"body":{"format":"' + signing.FORMAT.encode()):
+        return _statement(raw, known)
     if raw.startswith(b"{"):
         receipt = form.read(raw, KINDS, known)
         return Verified(receipt.kind.name, receipt.body, receipt.lines, frozenset(receipt.kind.epochs(receipt.body)))
@@ -74,6 +78,22 @@ def _proof(raw: bytes, known: Sequence[Verifier]) -> Verified:
         raise ValueError("the entry is not in this head")
     body = _named(head) | {"seq": proof.index, "entry_hash": proof.entry_hash.hex()}
     return Verified("inclusion", body, [f"entry {proof.index} is in the log of {head.size:,} entries that was signed"])
+
+
+def _statement(raw: bytes, known: Sequence[Verifier]) -> Verified:
+    """Check that one key follows another, of which one is known: both have signed it."""
+    try:
+        body = canonical.decode(raw)["body"]
+        origin, number, old = str(body["origin"]), canonical.count(body["number"]), canonical.unhex(body["old"], crypto.PUBLIC_KEY_BYTES)
+        new = signing.follower(raw, origin, number, old)
+    except (ValueError, TypeError, KeyError):
+        raise Corrupt(
+            "this is no statement of a key that both keys have signed: it was cut, changed, or is something else", hint=HINT
+        ) from None
+    if not any(each.name == note.log_name(origin) and each.public_key in (old, new) for each in known):
+        raise KeyMissing("no key that was given has signed this", hint=HINT)
+    follows = Verifier(note.log_name(origin), new)
+    return Verified("key", dict(body), [f"key {number} follows the one before it: {follows}"])
 
 
 def _named(head: note.TreeHead) -> dict[str, object]:

@@ -6,8 +6,17 @@ from refold import files
 from refold.errors import Blocked
 from refold.log import stored
 from refold.log.stored import Stored
+from refold.recover.audit import options, verified
+from refold.settings import Settings
 from refold.store import Places
 from refold.verdict import Kind, Verdict
+
+
+def judged(places: Places, settings: Settings, *, deep: bool = False) -> Verdict:
+    """Verify the log of a store, held against what was signed and seen of it, and keep the verdict. Raises VerificationIncomplete."""
+    verdict = verified(places, options(places, settings), deep=deep)
+    remember_verdict(places, verdict)
+    return verdict
 
 
 def remember_verdict(places: Places, verdict: Verdict) -> bool:

@@ -1,0 +1,29 @@
+"""What the flows record of a verdict on the log: numbers, kinds and names of files of it, none of which says anything about anybody."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from prefect.artifacts import create_markdown_artifact, create_table_artifact
+
+from refold.errors import Blocked
+from refold.verdict import Verdict
+
+DAMAGED = f"{Blocked.code} the log is damaged"
+
+
+def tell(verdict: Verdict, counts: Mapping[str, int]) -> None:
+    """Record the verdict, and every damaged range."""
+    ranges = [{"first": each.first, "end": each.end, "class": each.kind.value, "path": each.path} for each in verdict.damage]
+    create_table_artifact(ranges, key="log-damage", description="damaged ranges of the log")
+    rows = {
+        "verdict": verdict.kind.value,
+        "completeness": verdict.completeness.value,
+        "directive": verdict.directive.value,
+        "looked at": "every entry" if verdict.is_deep else "every file",
+        "entries": verdict.size,
+        "digest": verdict.digest.hex(),
+        **counts,
+    }
+    lines = [f"| {name} | {value} |" for name, value in rows.items()]
+    create_markdown_artifact("\n".join([f"{verdict.reason}", "", "| | |", "|---|---:|", *lines]), key="log-verdict")

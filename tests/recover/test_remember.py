@@ -1,0 +1,56 @@
+"""What a checkpoint or a night found damaged is remembered: nothing is added until it is better."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from refold import settings
+from refold.errors import Blocked, Corrupt
+from refold.memory import Memory
+from refold.recover.remember import judged
+from refold.store import Places
+from refold.verdict import Kind
+from tests.journal import unsynced
+from tests.recover.damage import flip_payload, path_with
+
+
+@pytest.fixture(autouse=True)
+def quick() -> Any:
+    with unsynced():
+        yield
+
+
+def opened(places: Places) -> Memory:
+    return Memory.open(places.store, vault=places.vault, root=places.root)
+
+
+def signed(places: Places) -> list[str]:
+    return sorted(path.name for path in (places.store / "checkpoints").iterdir())
+
+
+def test_a_checkpoint_of_a_damaged_log_signs_nothing_and_from_then_on_nothing_is_added(places):
+    path = path_with(places, 1)
+    whole, before = path.read_bytes(), signed(places)
+    flip_payload(places, 1)
+    with opened(places) as memory:
+        memory.add("I like tea.", user_id="ada")  # nobody knows of it yet
+        with pytest.raises(Corrupt, match="is not signed") as raised:
+            memory.checkpoint()
+        assert raised.value.hint == "refold recover --log"
+        assert signed(places) == before
+        with pytest.raises(Blocked, match="found damaged"):
+            memory.add("I like milk.", user_id="ada")
+        path.write_bytes(whole)
+        memory.add("I like milk.", user_id="ada")  # the file is what was signed again
+        assert memory.checkpoint().head.size == memory.store.log.head.size
+
+
+@pytest.mark.parametrize("deep", [False, True])
+def test_a_verdict_of_the_night_is_kept_for_those_who_append(places, deep):
+    assert judged(places, settings.load(), deep=deep).is_deep is deep
+    flip_payload(places, 1)
+    assert judged(places, settings.load(), deep=deep).kind is not Kind.INTACT
+    with opened(places) as memory, pytest.raises(Blocked):
+        memory.add("I like milk.", user_id="ada")
