@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -90,6 +91,33 @@ class Checkpoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Signed:
+    """A head that lies beside the log and that its key has signed, whether or not anything is attested of a state."""
+
+    size: int  # entries
+    root: bytes
+    path: str  # within the store, POSIX
+
+
+@dataclass(frozen=True, slots=True)
+class Unasked:
+    """A witness that could not be asked: what it has seen was compared with nothing."""
+
+    name: str
+    found: str  # why
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """All that is known of a log beside its own files."""
+
+    seen: Sequence[SeenHead] = ()
+    checkpoints: Sequence[Checkpoint] = ()
+    signed: Sequence[Signed] = ()  # those of which there is no checkpoint
+    unasked: Sequence[Unasked] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Policy:
     """What the operator demands before a machine may go on."""
 
@@ -118,6 +146,7 @@ class Verdict:
     next: str  # a command
     verified_from: int = 0  # entries below were not looked at
     is_deep: bool = False  # whether every entry was recomputed, or only every file
+    unasked: tuple[Unasked, ...] = ()  # witnesses that may have seen more than what this rests on
 
     @property
     def is_whole(self) -> bool:

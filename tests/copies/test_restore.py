@@ -103,16 +103,16 @@ def test_the_vaults_witness_takes_the_shorter_log_for_a_successor_and_not_for_a_
         memory.fold()  # signs a head, which the vault remembers
         places = memory.places
     shutil.rmtree(places.store)
-    seen = heads.seen(places, settings.load({}))
+    seen = heads.known(places, settings.load({})).seen
     assert max(each.size for each in seen) == 3
     done = restored(places, there, list(seen))
     assert done is not None
     assert done.lost == (2, 3)
-    assert verify(places, deep=True, seen=heads.seen(places, settings.load({}))).kind is Kind.INTACT
+    assert verify(places, deep=True, seen=heads.known(places, settings.load({})).seen).kind is Kind.INTACT
     with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
         memory.add("I own a boat.", user_id="ada")
         assert memory.fold().checkpoint is not None
-    seen = heads.seen(places, settings.load({}))
+    seen = heads.known(places, settings.load({})).seen
     assert verify(places, deep=True, seen=seen).kind is Kind.INTACT
     assert max(each.size for each in seen) == 4
     assert len(list((places.vault / "witness/abandoned").iterdir())) == 1

@@ -238,4 +238,4 @@ def test_a_fold_signs_the_head_and_reads_only_what_is_new(places, said):
         second = memory.fold().checkpoint
         assert second is not None
         assert (first.stands_on, second.stands_on, second.attestation) == (None, first.head.size, None)
-        assert [each.size for each in recovering.seen(places, load({}))] == [second.head.size]
+        assert [each.size for each in recovering.known(places, load({})).seen] == [second.head.size]

@@ -104,7 +104,7 @@ def test_witnesses_take_heads_of_the_new_key(said, own, elsewhere):
     rotate(said)
     done = checkpoint(said, [own, elsewhere], full=False)
     assert [answer.is_taken for answer in done.answers] == [True, True]
-    assert {each.size for each in recovering.seen(said.places, load({}))} == {done.head.size}
+    assert {each.size for each in recovering.known(said.places, load({})).seen} == {done.head.size}
 
 
 @pytest.mark.parametrize("full", [False, True])

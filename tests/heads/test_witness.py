@@ -239,7 +239,7 @@ def test_the_settings_name_the_witnesses(said, tmp_path, monkeypatch):
     monkeypatch.setenv("REFOLD_CONFIG", str(own_settings))
     done = sign(said)
     assert [(answer.name, answer.is_taken) for answer in done.answers] == [("the vault", True), (str(base), True), ("office", True)]
-    seen = recovering.seen(said.places, load({"REFOLD_CONFIG": str(own_settings)}))
+    seen = recovering.known(said.places, load({"REFOLD_CONFIG": str(own_settings)})).seen
     assert [(each.size, each.root, each.is_external) for each in seen] == [
         (done.head.size, done.head.root, external) for external in (False, True, False)
     ]

@@ -28,7 +28,7 @@ from tests.recover.spoils import CASES, ahead, current_damaged, open_to_others, 
 README = Path(findings.__file__).with_name("README.md")
 
 # A process at work, a disk that refuses, a witness, settings that demand more: tests of their own.
-ELSEWHERE = {findings.RUNNING, findings.UNREADABLE, findings.LOG_CUT, findings.LOG_FORK, findings.LOG_POLICY}
+ELSEWHERE = {findings.RUNNING, findings.UNREADABLE, findings.LOG_CUT, findings.LOG_FORK, findings.LOG_POLICY, findings.LOG_UNASKED}
 
 
 def test_every_code_has_a_case():

@@ -54,7 +54,7 @@ class Verb:
 
 
 def intact(places: Places) -> None:
-    seen, signed = heads.seen(places, load({})), heads.checkpoints(places)
+    seen, signed = heads.known(places, load({})).seen, heads.checkpoints(places)
     assert verify(places, deep=True, seen=seen, checkpoints=signed).kind is Kind.INTACT
 
 
@@ -144,7 +144,7 @@ def checkpoint(places: Places) -> None:
 
 def witnessed(places: Places) -> None:
     intact(places)
-    size = max(each.size for each in heads.seen(places, load({})))
+    size = max(each.size for each in heads.known(places, load({})).seen)
     assert size == 5
     assert max(each.head.size for each in heads.signed(places)) == size
 

@@ -22,11 +22,11 @@ from refold.recover import heal
 from refold.recover import repair as repairs
 from refold.recover.repair import Repaired, Sources, plan
 from refold.recover.replay import Proof
-from refold.recover.verify import verify
+from refold.recover.verify import LENIENT, verify
 from refold.state.digest import attested
 from refold.state.generation import State
 from refold.store import Places, open_store
-from refold.verdict import Checkpoint, Kind, Policy
+from refold.verdict import Checkpoint, Kind, Known, Policy
 from tests.conftest import now
 from tests.copies.conftest import EVERY, whole
 from tests.journal import CALLS, KILLED, changes_of, in_child, killing, left, tree, unsynced
@@ -42,9 +42,14 @@ def quick() -> Any:
         yield
 
 
-def repaired(places: Places, *copies: Path, past_damage: bool = False, **sources: Any) -> Repaired:
+def repaired(places: Places, *copies: Path, past_damage: bool = False, policy: Policy = LENIENT, **known: Any) -> Repaired:
     return repairs.repair(
-        places, Sources(copies=copies, **sources), confirm=places.origin[:6], past_damage=past_damage, now=now, random=os.urandom
+        places,
+        Sources(copies=copies, policy=policy, known=Known(**known)),
+        confirm=places.origin[:6],
+        past_damage=past_damage,
+        now=now,
+        random=os.urandom,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +53,31 @@ def test_the_witness_that_every_fold_tells_knows_that_the_end_was_cut(places: Pl
     assert (code, [each["code"] for each in said["findings"]]) == (10, ["RF-LOG-011"])
     assert said["data"]["verdict"]["completeness"] == "LOCAL_WITNESS"
     assert said["data"]["verdict"]["size"] == 7
+
+
+def test_a_signed_head_beside_the_log_knows_that_the_end_was_cut_also_where_the_vaults_copy_is_gone(places: Places, capsys):
+    with unsynced(), Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+        memory.fold()  # signs a head, and attests nothing
+    shutil.rmtree(places.vault / "witness/heads")
+    commit_path(places, 3).unlink()
+    code, said = audit(places, capsys)
+    assert (code, [each["code"] for each in said["findings"]]) == (10, ["RF-LOG-011"])
+    verdict = said["data"]["verdict"]
+    assert (verdict["size"], verdict["completeness"]) == (7, "UNWITNESSED")
+
+
+def test_a_witness_that_is_not_there_keeps_no_verdict_and_no_other_witness_back(places: Places, capsys, tmp_path: Path, monkeypatch):
+    with unsynced(), Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+        memory.fold()
+    own = tmp_path / "own.toml"
+    own.write_text(f'[witness]\nfolders = [{{ path = "{tmp_path}/gone" }}]\n', encoding="utf-8")
+    monkeypatch.setenv("REFOLD_CONFIG", str(own))
+    code, said = audit(places, capsys)
+    assert (code, [each["code"] for each in said["findings"]]) == (0, ["RF-LOG-017"])
+    assert said["data"]["verdict"]["completeness"] == "LOCAL_WITNESS"
+    assert [each["name"] for each in said["data"]["verdict"]["unasked"]] == [f"{tmp_path}/gone"]
+    commit_path(places, 3).unlink()
+    assert {each["code"] for each in audit(places, capsys)[1]["findings"]} == {"RF-LOG-011", "RF-LOG-017"}
 
 
 def test_damage_below_a_checkpoint_is_recoverable_and_from_it_on_the_log_is_whole(places: Places, capsys):

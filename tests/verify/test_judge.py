@@ -12,7 +12,7 @@ from refold.log.parts import Part
 from refold.recover.history import History, Listed
 from refold.recover.judge import Evidence, judge
 from refold.recover.tiers import PartSeen
-from refold.verdict import Checkpoint, Completeness, Damage, DamageKind, Directive, Kind, Policy, SeenHead
+from refold.verdict import Checkpoint, Completeness, Damage, DamageKind, Directive, Kind, Known, Policy, SeenHead, Signed, Unasked
 
 HASHES = [hashlib.sha256(bytes([at])).digest() for at in range(8)]
 PARTS = [Part(f"parts/{first}", 1, "ab", first, 2) for first in (0, 2, 4, 6)]
@@ -41,8 +41,9 @@ def evidence(*, bad: dict[int, DamageKind] | None = None, without: tuple[int, ..
         told=((0, 8),),
         damage=(),
     )
-    known = {"history": history, "parts": parts, "seen": (), "checkpoints": (), "policy": Policy(), "digest": bytes(32)}
-    return Evidence(**{**known, **given})  # ty: ignore[invalid-argument-type]
+    known = Known(**{name: given.pop(name, ()) for name in ("seen", "checkpoints", "signed", "unasked")})
+    usual = {"history": history, "parts": parts, "known": known, "policy": Policy(), "digest": bytes(32)}
+    return Evidence(**{**usual, **given})  # ty: ignore[invalid-argument-type]
 
 
 def checkpoint(size: int, **fields) -> Checkpoint:
@@ -54,6 +55,24 @@ def seen(size: int, *, root: bytes | None = None, is_external: bool = False) -> 
 
 
 PAYLOAD, MISSING = DamageKind.PAYLOAD, DamageKind.MISSING
+
+
+def test_a_signed_head_counts_also_where_no_state_is_attested_beside_it():
+    verdict = judge(evidence(signed=[Signed(11, bytes(32), "checkpoints/11.note")]))
+    assert (verdict.size, [(each.first, each.end, each.kind) for each in verdict.damage]) == (11, [(8, 11, DamageKind.CUT)])
+    assert verdict.completeness is Completeness.UNWITNESSED, "a head beside the log is no memory outside of it"
+    forked = judge(evidence(signed=[Signed(4, bytes(32), "checkpoints/4.note")]))
+    assert [each.kind for each in forked.damage] == [DamageKind.FORK]
+    assert judge(evidence(signed=[Signed(4, tree.root(HASHES[:4]), "checkpoints/4.note")])).kind is Kind.INTACT
+
+
+def test_a_witness_that_was_not_asked_is_named_and_stops_only_who_requires_one():
+    gone = Unasked("elsewhere", "the folder of a witness is not there")
+    verdict = judge(evidence(unasked=[gone]))
+    assert (verdict.kind, verdict.directive, verdict.unasked) == (Kind.INTACT, Directive.PROCEED, (gone,))
+    required = Policy(require_witness=True)
+    assert judge(evidence(unasked=[gone], policy=required)).directive is Directive.HALT
+    assert judge(evidence(unasked=[gone], seen=[seen(8)], policy=required)).directive is Directive.PROCEED
 
 
 def test_where_nothing_is_damaged_the_log_is_intact():

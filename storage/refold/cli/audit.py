@@ -101,6 +101,7 @@ def verdict_data(verdict: Verdict) -> dict[str, object]:
             for each in verdict.damage
         ],
         "completeness": verdict.completeness.value,
+        "unasked": [{"name": each.name, "message": each.found} for each in verdict.unasked],
         "directive": verdict.directive.value,
         "reason": verdict.reason,
         "policy": asdict(verdict.policy),
@@ -116,6 +117,7 @@ def _verdict_lines(verdict: Verdict) -> Iterator[str]:
     yield f"log       {verdict.kind}, {plural(verdict.size, 'entry', 'entries')}, {what}{below}"
     yield f"          {verdict.directive}: {verdict.reason}"
     yield f"          its end is {verdict.completeness}"
+    yield from (visible(f"          not asked: {each.name}: {each.found}") for each in verdict.unasked)
     if verdict.first_bad is None:
         return
     shown = [_row(each) for each in verdict.damage[:DAMAGES_SHOWN_MAX]]

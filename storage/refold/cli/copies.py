@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from refold.cli.command import FORMAT_VERSION, Command
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.trust import need_operator, places_of
 from refold.cli.visible import plural, visible
-from refold.errors import Usage
+from refold.errors import Usage, VerificationIncomplete
 from refold.outside import clock
 
 if TYPE_CHECKING:
@@ -109,16 +110,22 @@ def _restore_store(given: Namespace) -> Outcome:
     source = given.folder.absolute()
     where = places(given.store, given.vault, given.root, origin=restore.origin_of(source))
     chosen = settings.load()
-    remembered, _ = known(where, chosen)
-    seen = [*remembered, *restore.heads_seen(where, [Path(each) for each in chosen.mirror.folders])]
+    told = known(where, chosen)
+    seen = [*told.seen, *restore.heads_seen(where, [Path(each) for each in chosen.mirror.folders])]
+    if chosen.verify.require_witness and told.unasked and not told.seen:
+        raise VerificationIncomplete(f"the policy requires a witness: {told.unasked[0].found}", hint="refold help witness")
+    unasked = [
+        Finding("RF-WITNESS-003", "warning", f"a witness could not be asked: {each.found}", each.name, remediation="refold help witness")
+        for each in told.unasked
+    ]
     if given.confirm is None:
-        return _restored(where, restore.plan(where, source, seen=seen, random=os.urandom), done=False)
+        return replace(_restored(where, restore.plan(where, source, seen=seen, random=os.urandom), done=False), findings=unasked)
     done = restore.restore(where, source, confirm=given.confirm, seen=seen, now=clock, random=os.urandom)
     if done is None:
         return Outcome(
             {"restore": {"origin": where.origin, "done": True}}, ["the interrupted restore is completed"], format_version=FORMAT_VERSION
         )
-    return _restored(where, done, done=True)
+    return replace(_restored(where, done, done=True), findings=unasked)
 
 
 def _restored(where: Places, found: Restoration, *, done: bool) -> Outcome:

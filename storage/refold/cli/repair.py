@@ -163,4 +163,5 @@ def _verdict_lines(verdict: Verdict) -> list[str]:
     more = len(verdict.damage) - len(rows)
     lines = [f"{verdict.kind}, {verdict.completeness}: {verdict.directive}, {verdict.reason}"]
     lines += table(rows, head=("entries", "damage", "file"), indent="  ") if rows else []
+    lines += [visible(f"not asked: {each.name}: {each.found}") for each in verdict.unasked]
     return lines + ([f"  and {more} more"] if more else [])

@@ -13,7 +13,7 @@ from refold.recover.findings import Finding, Severity
 from refold.recover.verify import LENIENT, Progress, verify
 from refold.settings import Settings
 from refold.store import Places
-from refold.verdict import Checkpoint, Policy, SeenHead, Verdict
+from refold.verdict import Checkpoint, Known, Policy, Verdict
 
 AUDIT_SCHEMA_VERSION = 1
 
@@ -40,14 +40,11 @@ class Audit:
         return sum(finding.code.severity is severity for finding in self.findings)
 
 
-Known = tuple[Sequence[SeenHead], Sequence[Checkpoint]]
-
-
 @dataclass(frozen=True, slots=True)
 class LogOptions:
     """How the log is verified, and what it is held against."""
 
-    known: Callable[[], Known] = lambda: ((), ())  # asked only where there is a key to judge by
+    known: Callable[[], Known] = Known  # asked only where there is a key to judge by
     from_checkpoint: str | None = None  # the size of one, or its file
     policy: Policy = LENIENT
     workers: int = 1
@@ -77,18 +74,19 @@ def _log(places: Places, deep: bool, options: LogOptions, verdicts: list[Verdict
     verdict, found = logs.look(places, lambda: verified(places, options, deep=deep))
     verdicts += [] if verdict is None else [verdict]
     yield from found
+    for each in verdict.unasked if verdict else ():
+        yield Finding(findings.LOG_UNASKED, None, details={"witness": each.name, "found": each.found})
 
 
 def verified(places: Places, options: LogOptions, *, deep: bool) -> Verdict:
     """Return the verdict on the log, held against what is known of it. Raises VerificationIncomplete, Usage."""
-    seen, checkpoints = options.known()
+    known = options.known()
     return verify(
         places,
         deep=deep,
-        from_checkpoint=None if options.from_checkpoint is None else chosen(checkpoints, options.from_checkpoint),
+        from_checkpoint=None if options.from_checkpoint is None else chosen(known.checkpoints, options.from_checkpoint),
         policy=options.policy,
-        seen=seen,
-        checkpoints=checkpoints,
+        known=known,
         workers=options.workers,
         progress=options.progress,
     )
@@ -110,7 +108,7 @@ def chosen(checkpoints: Sequence[Checkpoint], given: str) -> Checkpoint:
 def known(places: Places, settings: Settings) -> Known:
     """Return the heads that were witnessed, and those that were signed. Raises VerificationIncomplete."""
     try:
-        return heads.seen(places, settings), heads.checkpoints(places)
+        return heads.known(places, settings)
     except (Corrupt, KeyMissing) as error:
         raise VerificationIncomplete(error.message, path=error.path, hint=error.hint) from None
 

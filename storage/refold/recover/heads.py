@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from refold import files
-from refold.errors import Corrupt
+from refold.errors import Corrupt, VerificationIncomplete
 from refold.heads import kept
 from refold.heads.checkpoint import vault_keys
 from refold.heads.configured import witnesses
 from refold.heads.kept import CHECKPOINTS, SignedHead
 from refold.settings import Settings
 from refold.store import Places, vault_of
-from refold.verdict import Checkpoint, SeenHead
+from refold.verdict import Checkpoint, Known, SeenHead, Signed, Unasked
 
 
 def checkpoints(places: Places) -> tuple[Checkpoint, ...]:
@@ -21,8 +21,12 @@ def checkpoints(places: Places) -> tuple[Checkpoint, ...]:
 
     Raises KeyMissing where the vault is not there, VerificationIncomplete.
     """
+    return _attested(places, signed(places))
+
+
+def _attested(places: Places, heads: Sequence[SignedHead]) -> tuple[Checkpoint, ...]:
     known = vault_keys(vault_of(places))
-    roots = {each.head.size: each for each in signed(places)}
+    roots = {each.head.size: each for each in heads}
     return tuple(
         Checkpoint(each.size, roots[each.size].head.root, each.generation, each.epoch, each.attested, f"{CHECKPOINTS}/{path.name}")
         for each, path in kept.attestations(places.store / CHECKPOINTS, known)
@@ -42,15 +46,28 @@ def signed(places: Places) -> tuple[SignedHead, ...]:
     return tuple(found)
 
 
-def seen(places: Places, settings: Settings) -> tuple[SeenHead, ...]:
-    """Return the newest head of each witness that has one. Commands are run.
+def known(places: Places, settings: Settings) -> Known:
+    """Return what was signed beside a log, and the newest head of each witness that has one. Commands are run.
 
-    Raises Corrupt where what a witness keeps is not signed, VerificationIncomplete where one cannot be asked, KeyMissing.
+    A witness that cannot be asked is named, and keeps no other back. Raises KeyMissing, Corrupt where what one keeps is not signed, or
+    of another log.
     """
     vault = vault_of(places)
-    known = vault_keys(vault)
-    heads = [(witness, witness.seen(known)) for witness in witnesses(vault, settings.witness)]
-    return tuple(SeenHead(head.head.size, head.head.root, witness.is_external) for witness, head in heads if head is not None)
+    keys, own = vault_keys(vault), signed(places)
+    attested = _attested(places, own)
+    found: list[SeenHead] = []
+    unasked: list[Unasked] = []
+    for witness in witnesses(vault, settings.witness):
+        try:
+            head = witness.seen(keys)
+        except VerificationIncomplete as error:
+            unasked.append(Unasked(witness.name, error.message))
+            continue
+        found += [SeenHead(head.head.size, head.head.root, witness.is_external)] if head else []
+    sizes = {each.size for each in attested}
+    bare = [each for each in own if each.head.size not in sizes]
+    local = tuple(Signed(each.head.size, each.head.root, f"{CHECKPOINTS}/{each.path.name}") for each in bare)
+    return Known(tuple(found), attested, local, tuple(unasked))
 
 
 def damaged(places: Places) -> Iterator[Path]:

@@ -2,8 +2,8 @@
 
 D is what is damaged, and what lies between the end of the log and the newest head that was ever seen of it. A checkpoint is usable where it
 lies on this history: its root is what the entries give, or, where those below it are lost, the hash of the entry before it is what the
-signed commits say. Its
-signature is judged before it is handed in, and whether the stored state is the one that it attests by whoever replays on it.
+signed commits say. Its signature is judged before it is handed in, and whether the stored state is the one that it attests by whoever
+replays on it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from refold.log import entry, ranges
 from refold.log.ranges import Range
 from refold.recover.history import COMMITS, History, Listed
 from refold.recover.tiers import PartSeen
-from refold.verdict import Checkpoint, Completeness, Damage, DamageKind, Directive, Kind, Policy, SeenHead, Verdict
+from refold.verdict import Checkpoint, Completeness, Damage, DamageKind, Directive, Kind, Known, Policy, SeenHead, Verdict
 
 NEXT = {
     Kind.INTACT: "refold checkpoint",
@@ -27,12 +27,11 @@ NEXT = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """All that was read, and what is known from elsewhere."""
+    """All that was read, and what is known beside it."""
 
     history: History
     parts: Sequence[PartSeen]  # those that were looked at, in order
-    seen: Sequence[SeenHead]
-    checkpoints: Sequence[Checkpoint]
+    known: Known
     policy: Policy
     digest: bytes
     verified_from: int = 0
@@ -56,6 +55,7 @@ class _Found:
 def judge(evidence: Evidence) -> Verdict:
     """Return the verdict on what was read."""
     evidence = without_given_up(evidence)
+    known = evidence.known
     found = _found(evidence)
     kind, start, until = _kind(evidence, found)
     directive, reason = _directive(evidence, found, kind)
@@ -69,7 +69,7 @@ def judge(evidence: Evidence) -> Verdict:
         first_bad=bad,
         last_good=(found.size if bad is None else bad) - 1 if (found.size if bad is None else bad) else None,
         damage=found.damage,
-        completeness=completeness(evidence.seen),
+        completeness=completeness(known.seen),
         directive=directive,
         reason=reason,
         policy=evidence.policy,
@@ -77,12 +77,13 @@ def judge(evidence: Evidence) -> Verdict:
         next=NEXT[kind],
         verified_from=evidence.verified_from,
         is_deep=evidence.is_deep,
+        unasked=tuple(known.unasked),
     )
 
 
 def _found(evidence: Evidence) -> _Found:
-    history = evidence.history
-    heads = {each.size for each in (*evidence.seen, *evidence.checkpoints)}
+    history, known = evidence.history, evidence.known
+    heads = {each.size for each in (*known.seen, *known.checkpoints, *known.signed)}
     roots = roots_at(evidence.parts, {*heads, history.size})
     size = max([history.size, *heads])
     damage = [
@@ -90,11 +91,11 @@ def _found(evidence: Evidence) -> _Found:
         *(each for part, listed in _paired(evidence) for each in _of_part(part, listed)),
         *_between(evidence),
         *unexplained_nulls(evidence),
-        *cut(history.size, evidence.seen, evidence.checkpoints),
-        *forked(roots, evidence.seen, evidence.checkpoints),
+        *cut(history.size, known),
+        *forked(roots, known),
     ]
     ordered = tuple(sorted(_merged(damage), key=lambda each: (each.first, each.end, each.path)))
-    usable = [each for each in evidence.checkpoints if is_live(each, history) and lies_on(each, history, roots)]
+    usable = [each for each in known.checkpoints if is_live(each, history) and lies_on(each, history, roots)]
     whole = roots.get(history.size) if size == history.size else None
     return _Found(size, whole, ordered, max(usable, key=lambda each: each.size, default=None))
 
@@ -104,11 +105,14 @@ def without_given_up(evidence: Evidence) -> Evidence:
     gone = {each for part in evidence.parts for each in part.given_up}
     if not gone:
         return evidence
-    return replace(
-        evidence,
-        seen=[each for each in evidence.seen if (each.size, each.root) not in gone],
-        checkpoints=[each for each in evidence.checkpoints if (each.size, each.root) not in gone],
+    known = evidence.known
+    left = replace(
+        known,
+        seen=tuple(each for each in known.seen if (each.size, each.root) not in gone),
+        checkpoints=tuple(each for each in known.checkpoints if (each.size, each.root) not in gone),
+        signed=tuple(each for each in known.signed if (each.size, each.root) not in gone),
     )
+    return replace(evidence, known=left)
 
 
 def _paired(evidence: Evidence) -> Iterator[tuple[PartSeen, Listed]]:
@@ -170,19 +174,20 @@ def _runs(seqs: Sequence[int]) -> Iterator[tuple[int, int]]:
             start = at
 
 
-def cut(size: int, seen: Sequence[SeenHead], checkpoints: Sequence[Checkpoint]) -> Iterator[Damage]:
-    """Find that the log was longer once: a witness, or a signed checkpoint, says so."""
-    longest = max((each.size for each in seen), default=0)
+def cut(size: int, known: Known) -> Iterator[Damage]:
+    """Find that the log was longer once: a witness, or a signed head, says so."""
+    longest = max((each.size for each in known.seen), default=0)
     if longest > size:
         yield Damage(size, longest, DamageKind.CUT, COMMITS)
-    newest = max(checkpoints, key=lambda each: each.size, default=None)
+    newest = max((*known.checkpoints, *known.signed), key=lambda each: each.size, default=None)
     if newest is not None and newest.size > max(size, longest):
         yield Damage(max(size, longest), newest.size, DamageKind.CUT, newest.path)
 
 
-def forked(roots: dict[int, bytes], seen: Sequence[SeenHead], checkpoints: Sequence[Checkpoint]) -> Iterator[Damage]:
+def forked(roots: dict[int, bytes], known: Known) -> Iterator[Damage]:
     """Find heads with another root than these entries have at their size: both size and root are compared."""
-    heads = [(each.size, each.root, COMMITS) for each in seen] + [(each.size, each.root, each.path) for each in checkpoints]
+    own = (*known.checkpoints, *known.signed)
+    heads = [(each.size, each.root, COMMITS) for each in known.seen] + [(each.size, each.root, each.path) for each in own]
     agreed = max((size for size, root, _ in heads if roots.get(size) == root), default=0)
     for size, root, path in heads:
         if size in roots and roots[size] != root:
@@ -236,7 +241,7 @@ def _kind(evidence: Evidence, found: _Found) -> tuple[Kind, int | None, int | No
         return Kind.UNRECOVERABLE, None, None
     if usable is not None and all(each.is_below(usable.size) for each in found.damage):
         return Kind.RECOVERABLE, usable.size, found.size
-    below = [each for each in evidence.checkpoints if each.size <= bad and _is_usable(evidence, each)]
+    below = [each for each in evidence.known.checkpoints if each.size <= bad and _is_usable(evidence, each)]
     if below:
         return Kind.BOUNDARY, max(each.size for each in below), bad
     if bad == 0:
@@ -255,8 +260,9 @@ def _directive(evidence: Evidence, found: _Found, kind: Kind) -> tuple[Directive
         if any(each.kind is DamageKind.FORK for each in found.damage):
             return Directive.HALT, "this is another history than the one that was signed or witnessed before"
         return Directive.HALT, "nothing before the damage can be relied on"
-    if policy.require_witness and not evidence.seen:
-        return Directive.HALT, "the policy requires a witness, and none has seen this log"
+    if policy.require_witness and not evidence.known.seen:
+        why = "none that could be asked has seen this log" if evidence.known.unasked else "none has seen this log"
+        return Directive.HALT, f"the policy requires a witness, and {why}"
     if policy.require_checkpoint and found.usable is None:
         return Directive.HALT, "the policy requires a checkpoint, and none lies on this log"
     if kind is Kind.INTACT:

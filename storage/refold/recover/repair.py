@@ -28,10 +28,10 @@ from refold.recover.remember import remember_verdict
 from refold.recover.replay import Proof, Replay
 from refold.recover.salvage import Salvaged
 from refold.recover.shorter import Ending
-from refold.recover.verify import LENIENT, place_of, verify
+from refold.recover.verify import LENIENT, NOTHING, place_of, verify
 from refold.state.generation import State
 from refold.store import Places, Store, open_store, vault_of
-from refold.verdict import Checkpoint, Kind, Policy, SeenHead, Verdict
+from refold.verdict import Checkpoint, Kind, Known, Policy, Verdict
 
 HEAL = journal.Kind("heal", blocks_appends=True)
 PASS = journal.Kind("pass-damage", blocks_appends=True)
@@ -47,8 +47,7 @@ class Sources:
     """What a repair may rely on beside the store: copies of it, heads that were seen, checkpoints, and what the operator demands."""
 
     copies: Sequence[Path] = ()
-    seen: Sequence[SeenHead] = ()
-    checkpoints: Sequence[Checkpoint] = ()
+    known: Known = NOTHING
     policy: Policy = LENIENT
 
 
@@ -91,7 +90,7 @@ def plan(places: Places, sources: Sources) -> Plan:
     healing = _heal(places, verdict, sources.copies)
     good = {each.path for each in healing.goods}
     left = [each for path, each in _salvage(places, verdict).items() if f"log/{path}" not in good]
-    end = None if healing.goods else shorter.ending(places, verdict, sources.seen)
+    end = None if healing.goods else shorter.ending(places, verdict, sources.known.seen)
     return Plan(verdict, healing, tuple(left), end)
 
 
@@ -135,7 +134,7 @@ def repair(
 
 
 def _verify(places: Places, sources: Sources) -> Verdict:
-    return verify(places, deep=True, policy=sources.policy, seen=sources.seen, checkpoints=sources.checkpoints)
+    return verify(places, deep=True, policy=sources.policy, known=sources.known)
 
 
 def _sign(places: Places, verdict: Verdict, *, now: Clock) -> str:
@@ -204,7 +203,7 @@ def _pass(places: Places, turn: journal.Turn, verdict: Verdict, *, now: Clock, r
 
 def _give_up(places: Places, turn: journal.Turn, verdict: Verdict, sources: Sources, *, now: Clock, random: Random) -> Ending:
     """Go on without the end of the log, if that is all that is wrong. Raises Usage."""
-    found = shorter.ending(places, verdict, sources.seen)
+    found = shorter.ending(places, verdict, sources.known.seen)
     if found is None:
         message = "the end of the log cannot be given up: more is wrong than that"
         raise Usage(message, path=places.store / verdict.damage[0].path, hint="refold help damage")
@@ -230,7 +229,7 @@ def _replay(places: Places, verdict: Verdict, sources: Sources, *, now: Clock, r
         return None, verdict.reason
     try:
         with open_store(places, random=random) as store:
-            return _replayed(store, until, sources.checkpoints, is_intact=verdict.kind is Kind.INTACT, now=now, random=random)
+            return _replayed(store, until, sources.known.checkpoints, is_intact=verdict.kind is Kind.INTACT, now=now, random=random)
     except Corrupt as error:  # the state cannot be had, or what it would be folded from lies within the damage
         return None, error.message
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from refold.copies.restore import heads_seen
@@ -21,11 +21,10 @@ def known(places: Places, settings: Settings, copies: Sequence[Path] = ()) -> So
     Raises VerificationIncomplete.
     """
     mirrors = [Path(folder) for folder in settings.mirror.folders]
-    seen, checkpoints = audit.known(places, settings)
+    told = audit.known(places, settings)
     return Sources(
         copies=[*copies, *mirrors],
-        seen=[*seen, *_seen(places, [*copies, *mirrors])],
-        checkpoints=checkpoints,
+        known=replace(told, seen=(*told.seen, *_seen(places, [*copies, *mirrors]))),
         policy=Policy(**asdict(settings.verify)),
     )
 

@@ -8,7 +8,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import repeat
 from pathlib import Path
 
@@ -22,12 +22,13 @@ from refold.recover.judge import Evidence, judge
 from refold.recover.survey import Slot, survey
 from refold.recover.tiers import Job, PartSeen
 from refold.store import Places, vault_of
-from refold.verdict import Checkpoint, Policy, SeenHead, Verdict
+from refold.verdict import Checkpoint, Known, Policy, SeenHead, Verdict
 
 PARTS_AT_ONCE = 8  # what a process is handed at a time
 ALONE_BYTES_MAX = 128 << 20  # of parts whose entries are hashed; below, starting processes takes longer than it saves
 ONLY_FILES = 16  # times as many bytes are compared as a file in that time
 LENIENT = Policy()
+NOTHING = Known()
 
 Progress = Callable[[int, int], None]  # entries looked at, of how many
 
@@ -40,20 +41,22 @@ def verify(
     policy: Policy = LENIENT,
     seen: Sequence[SeenHead] = (),
     checkpoints: Sequence[Checkpoint] = (),
+    known: Known = NOTHING,
     workers: int = 1,
     progress: Progress = lambda done, total: None,
 ) -> Verdict:
     """Verify the log of a store. `deep` recomputes every entry, and so does any mismatch that is met without it.
 
-    `seen` are heads that a witness remembers; `checkpoints` those whose signatures hold. `from_checkpoint` leaves
-    out the entries below it. With several `workers`, the program that calls must be importable as a module. Raises VerificationIncomplete
-    where something could not be read.
+    `seen` are heads that a witness remembers; `checkpoints` those whose signatures hold; both are added to what is `known`.
+    `from_checkpoint` leaves out the entries below it. With several `workers`, the program that calls must be importable as a module.
+    Raises VerificationIncomplete where something could not be read.
     """
     place = place_of(places)
     slots = survey(place)
     told = history(slots, entry.genesis(place.origin), keys=len(place.public_keys))
     start = from_checkpoint.size if from_checkpoint else 0
-    sizes = sorted({each.size for each in (*seen, *checkpoints)})
+    known = replace(known, seen=(*known.seen, *seen), checkpoints=(*known.checkpoints, *checkpoints))
+    sizes = sorted({each.size for each in (*known.seen, *known.checkpoints, *known.signed)})
     parts = checked(place.folder, list(jobs(told, start, sizes, deep=deep)), workers, progress)
     if not deep and (told.damage or any(part.faults for part in parts)):
         deep = True
@@ -62,10 +65,9 @@ def verify(
         Evidence(
             history=told,
             parts=parts,
-            seen=seen,
-            checkpoints=checkpoints,
+            known=known,
             policy=policy,
-            digest=digest_of(slots, parts, seen, checkpoints, policy),
+            digest=digest_of(slots, parts, known, policy),
             verified_from=start,
             is_deep=deep,
         )
@@ -138,16 +140,19 @@ def _handed(folder: Path, handed: list[list[Job]], workers: int) -> Iterator[lis
             raise VerificationIncomplete("a process that verified a part of the log was stopped", hint="refold audit --log") from None
 
 
-def digest_of(
-    slots: Sequence[Slot], parts: Sequence[PartSeen], seen: Sequence[SeenHead], checkpoints: Sequence[Checkpoint], policy: Policy
-) -> bytes:
+def digest_of(slots: Sequence[Slot], parts: Sequence[PartSeen], known: Known, policy: Policy) -> bytes:
     """Return the SHA-256 over all that a verdict rests on: files with their digests, heads, checkpoints, policy."""
     told = hashlib.sha256()
     for line in (
         *(["commit", slot.name, slot.sha256] for slot in slots),
         *(["part", part.part.path, part.sha256] for part in parts),
-        *(["seen", each.size, each.root.hex(), each.is_external] for each in seen),
-        *(["checkpoint", each.path, each.size, each.root.hex(), each.generation, each.epoch, each.attested.hex()] for each in checkpoints),
+        *(["seen", each.size, each.root.hex(), each.is_external] for each in known.seen),
+        *(
+            ["checkpoint", each.path, each.size, each.root.hex(), each.generation, each.epoch, each.attested.hex()]
+            for each in known.checkpoints
+        ),
+        *(["signed", each.path, each.size, each.root.hex()] for each in known.signed),
+        *(["unasked", each.name] for each in known.unasked),
         ["policy", asdict(policy)],
     ):
         told.update(canonical.encode(line) + b"\n")
