@@ -13,7 +13,7 @@ import platformdirs
 
 from refold import canonical, files
 from refold.errors import Corrupt, RefoldError, StoreMissing, UnsupportedVersion, Usage
-from refold.keys import roots
+from refold.keys import crypto, roots
 from refold.keys import vault as vaults
 from refold.keys.keyring import Keyring
 from refold.keys.vault import Vault
@@ -72,8 +72,9 @@ class Store:
         if self.calls is None:
             for folder in CALL_FOLDERS:
                 files.make_folder(self.places.store / folder)
-            place = _calls_place(self.places, self.vault)
-            _begin_log(place, self.vault, epoch=self.log.refresh()[0].epoch, now=now, random=self._random)
+            head, _ = self.log.refresh()
+            signing = self.log.signing(head)
+            _begin_log(_calls_place(self.places, self.vault), signing, epoch=head.epoch, now=now, random=self._random)
         calls = self.calls
         assert calls is not None
         return calls
@@ -140,7 +141,7 @@ def create(where: Places, *, now: Clock, random: Random = os.urandom) -> Store:
         vault = vaults.create(where.vault, where.root, origin=where.origin, random=random)
         files.link_new(where.store / ".gitignore", b"*\n")
         place = _place(where, vault)
-        if not _begin_log(place, vault, now=now, random=random) and newest(place).version:
+        if not _begin_log(place, (1, vault.signer()), now=now, random=random) and newest(place).version:
             raise Usage("there is a log without a store.json", path=place.folder, hint="refold help damage")
         files.link_new(where.store / AUTHORITY, canonical.encode({"format": FORMAT, "origin": vault.origin}))
         files.remove(where.store / UNFINISHED)
@@ -225,8 +226,12 @@ def _unfinished(store: Path) -> str | None:
         return None
 
 
-def _begin_log(place: Place, vault: Vault, *, epoch: int = 1, now: Clock, random: Random) -> bool:
-    """Link the commit of the empty log and return True, unless an interrupted attempt, or somebody else, did."""
+def _begin_log(place: Place, signing: tuple[int, crypto.Signer], *, epoch: int = 1, now: Clock, random: Random) -> bool:
+    """Link the commit of the empty log and return True, unless an interrupted attempt, or somebody else, did.
+
+    `signing` is the number of the key that signs it, which the commit names, and the key.
+    """
+    number, signer = signing
     writer, txn = random(8).hex(), random(16).hex()
-    first = commits.first_commit(place.origin, writer=writer, txn=txn, time=now(), format=place.format, epoch=epoch)
-    return files.link_new(place.commit(0), commits.encode(first, vault.signer()))
+    first = commits.first_commit(place.origin, writer=writer, txn=txn, time=now(), format=place.format, epoch=epoch, key=number)
+    return files.link_new(place.commit(0), commits.encode(first, signer))

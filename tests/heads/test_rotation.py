@@ -22,6 +22,7 @@ from refold.log import entry
 from refold.log.head import newest
 from refold.log.note import Verifier
 from refold.model import EntryKind
+from refold.outside import clock
 from refold.receipts import entry as entries
 from refold.receipts import form, verify
 from refold.recover import heads as recovering
@@ -165,6 +166,22 @@ def test_a_process_that_was_open_meanwhile_signs_with_the_new_key(said):
         assert other.log.head.commit.key == 2
         say(said, "I like water.")
         assert say(other, "I like milk.")
+
+
+def test_a_log_of_calls_that_begins_after_a_change_names_the_key_that_signs_it(said):
+    rotate(said)
+    assert said.begin_calls(now=clock).head.commit.key == 2
+    with open_store(said.places) as again:
+        assert again.calls is not None
+        rotate(again)
+        assert again.calls.head.size == 0
+
+
+def test_a_log_of_calls_can_begin_in_a_process_that_was_open_when_the_key_changed(said):
+    with open_store(said.places) as other:
+        other.log.signer()
+        rotate(said)
+        assert other.begin_calls(now=clock).head.commit.key == 2
 
 
 def test_writers_go_on_while_the_key_changes(said):

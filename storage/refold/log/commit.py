@@ -68,12 +68,12 @@ class Commit:
     format: str = FORMAT
 
 
-def first_commit(origin: str, *, writer: str, txn: str, time: int, format: str = FORMAT, epoch: int = 1) -> Commit:
-    """Return the commit of an empty log."""
+def first_commit(origin: str, *, writer: str, txn: str, time: int, format: str = FORMAT, epoch: int = 1, key: int = 1) -> Commit:
+    """Return the commit of an empty log; `key` is the number of the key that signs it."""
     start = genesis(origin).hex()
     return Commit(
         origin=origin, version=0, txn=txn, epoch=epoch, first_seq=0, next_seq=0, prev_hash=start, last_hash=start,
-        previous="", parts=(), writer=writer, time=time, live=Live((), ()), format=format,
+        previous="", parts=(), writer=writer, time=time, live=Live((), ()), format=format, key=key,
     )  # fmt: skip
 
 
