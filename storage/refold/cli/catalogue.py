@@ -76,7 +76,7 @@ GROUPS = (
             Entry("restore", "copies", "show what store a copy would make; with --confirm, make it"),
             Entry("checkpoint", "proofs", "read the whole log, sign its head, attest the state, tell witnesses"),
             Entry("proof", "proofs", "prove that an entry is in the log, or that the log only grew"),
-            Entry("scan", "scan", "look for what should be gone in any folder, every byte, however it is encoded"),
+            Entry("scan", "scan", "look for what should be gone in any folder, however it is encoded"),
             Entry("verify", "proofs", "check a receipt, a signed head or a proof, with the public key alone"),
             Entry("key show", "proofs", "print the public keys that sign this log, for those who verify"),
             Entry("key rotate", "proofs", "let another key sign this log from now on, vouched for by the old one"),

@@ -14,10 +14,10 @@ from refold.keys.vault import Vault
 from refold.log import note
 from refold.log.note import Unsigned, Verifier
 from refold.log.tree import is_included
-from refold.receipts import boundary, checkpoint, entry, form, replay
+from refold.receipts import boundary, certificate, checkpoint, entry, form, replay
 from refold.receipts.form import Body
 
-KINDS = {kind.name: kind for kind in (entry.KIND, checkpoint.KIND, boundary.KIND, replay.KIND)}
+KINDS = {kind.name: kind for kind in (entry.KIND, checkpoint.KIND, boundary.KIND, replay.KIND, certificate.KIND)}
 EPOCH_DESTROYED = "EPOCH_DESTROYED"
 HINT = "refold help receipts"
 

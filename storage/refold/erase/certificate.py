@@ -1,0 +1,147 @@
+"""The certificate of an erasure: judged from what a run reached and what a scan found, and signed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from refold import disclaimers
+from refold.erase.model import Footprint, Reached, Request
+from refold.keys.crypto import Signer
+from refold.receipts.certificate import BY_CONSTRUCTION, KIND, REFUSING, REMAINS, Reason, State, bucket
+from refold.receipts.form import Body, sign
+from refold.scan.found import Scanned
+
+CLAIMED_NOT = (
+    disclaimers.ERASURE,
+    disclaimers.SCAN,
+    disclaimers.ROOT_FILE,
+    disclaimers.OPERATOR,
+    disclaimers.ESCROW,
+    disclaimers.AUDIT,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """What is known of one copy elsewhere. Its place and its owner's name stay in the register: here is who they are to the operator."""
+
+    copy_id: str
+    kind: str
+    state: str
+    owner: str
+    due: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """What became of the root of the epoch that is over. Where a token delays, it is dark later than destroyed."""
+
+    custody: str  # `file` or `pkcs11`
+    destroyed_at: int
+    dark_at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """All that a certificate rests on."""
+
+    request: Request
+    reached: Reached
+    scanned: Scanned
+    footprint: Footprint
+    root: Root
+    erased_at: int
+    copies: Sequence[Copy] = ()
+    events_planned: int | None = None  # None where nothing was predicted, as for what came by source alone
+    undecided: int = 0
+    closure_level: str = "declared"
+    is_fresh: bool = False
+
+
+def reasons(evidence: Evidence) -> Iterator[Reason]:
+    """Yield what keeps a certificate from saying all."""
+    found, reached = evidence.scanned, evidence.reached
+    if found.hits:
+        yield Reason.HITS
+    if found.undecodable:
+        yield Reason.UNDECODABLE
+    if not found.controls:
+        yield Reason.CONTROL
+    if evidence.undecided:
+        yield Reason.UNDECIDED
+    if not _is_as_planned(evidence):
+        yield Reason.NOT_AS_PLANNED
+    if any(copy.state == "open" for copy in evidence.copies):
+        yield Reason.COPIES
+    if not reached.readers_drained:
+        yield Reason.READERS
+    if evidence.root.dark_at > evidence.root.destroyed_at:
+        yield Reason.ROOT
+
+
+def state_of(why: Iterable[Reason]) -> State:
+    """Return what a certificate says for its reasons."""
+    known = frozenset(why)
+    return State.REFUSED if known & REFUSING else State.CERTIFIED_EXCEPT if known else State.CERTIFIED
+
+
+def said(evidence: Evidence) -> Body:
+    """Return what the certificate says. No word of anybody: kinds, counts in powers of two, and times."""
+    request, reached, found, why = evidence.request, evidence.reached, evidence.scanned, list(reasons(evidence))
+    selector = request.selector
+    return {
+        "request": request.request_id.hex(),
+        "state": state_of(why).value,
+        "reasons": [reason.value for reason in why],
+        "asked": {
+            **{name: len(getattr(selector, name)) for name in ("subjects", "aliases", "sources", "events", "ingests")},
+            "before": int(selector.before is not None),
+        },
+        "received": request.received,
+        "due": request.due,
+        "erased_at": evidence.erased_at,
+        "mode": request.mode.value,
+        "reached": {
+            "epoch_before": reached.epoch_before,
+            "epoch_after": reached.epoch_after,
+            "erasure_entries": sorted(reached.erasure_seqs),
+            "events_at_most": bucket(reached.events),
+            "shared_events_at_most": bucket(reached.shared_events),
+            "calls_at_most": bucket(reached.calls),
+            "calls_made_at_most": bucket(reached.calls_made),
+            "calls_replayed_at_most": bucket(reached.calls_replayed),
+            "generation": reached.generation,
+        },
+        "as_planned": _is_as_planned(evidence),
+        "closure_level": evidence.closure_level,
+        "claim": "distribution" if evidence.is_fresh else "closure",
+        "scan": {
+            "files": found.files,
+            "bytes": found.bytes,
+            "rows": found.rows,
+            "needles_at_most": bucket(found.needles),
+            "needles_shared_at_most": bucket(evidence.footprint.shared),
+            "hits": len(found.hits),
+            "undecodable": len(found.undecodable),
+            "sealed": len(found.sealed),
+            "control": "found" if found.controls else "missing" if found.has_control else "none",
+            "encodings": len(found.encodings),
+        },
+        "remains": list(REMAINS if request.suppresses else REMAINS[:-1]),
+        "derived": BY_CONSTRUCTION,
+        "copies": [
+            {"id": copy.copy_id, "kind": copy.kind, "state": copy.state, "owner": copy.owner, "due": copy.due} for copy in evidence.copies
+        ],
+        "root": {"custody": evidence.root.custody, "destroyed_at": evidence.root.destroyed_at, "dark_at": evidence.root.dark_at},
+        "disclaimers": list(CLAIMED_NOT),
+    }
+
+
+def certify(evidence: Evidence, *, origin: str, signer: Signer, made_at: int) -> bytes:
+    """Return the signed certificate."""
+    return sign(KIND, said(evidence), origin=origin, signer=signer, made_at=made_at)
+
+
+def _is_as_planned(evidence: Evidence) -> bool:
+    return evidence.events_planned is None or evidence.events_planned == evidence.reached.events

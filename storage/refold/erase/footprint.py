@@ -1,0 +1,140 @@
+"""The footprint of an erasure: what must not be found afterwards, gathered before, while there still is something to read.
+
+Needles are the aliases of whoever is meant, and each text that goes, in stretches of a few words. What also stands in events that stay
+cannot show that something is left over, so it is left out, and counted. Digests are those of the texts, which other programs like to
+keep. The control is something of an event that stays: a scan that does not find it finds nothing at all.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from hashlib import md5, sha1, sha256
+
+from refold.erase.model import Footprint, Target
+from refold.model import Event
+from refold.scan.look import Looker
+from refold.scan.needles import Needles, is_long_enough
+from refold.store import Store
+
+STRETCH_WORDS = 6
+STRETCH_LETTERS_MIN = 16
+NEEDLES_MAX = 2_000
+DIGESTS_MAX = 2_000
+WORD = re.compile(r"\S+")
+VALUE_MIN = 8
+VALUE = re.compile(r"\d|.@.")
+NUMERIC = re.compile(r"[\d\W]+")
+SEPARATOR = b"\n\0\n"
+BATCH_BYTES = 4 << 20
+
+Seal = Callable[[bytes], bytes]
+
+
+@dataclass(slots=True)
+class _Read:
+    """What was read of a log: what goes, and what stays."""
+
+    gone: list[str] = field(default_factory=list)
+    stays: list[str] = field(default_factory=list)
+
+
+def build(store: Store, aliases: Iterable[str], target: Target, *, canaries: Iterable[str] = ()) -> Footprint:
+    """Return the footprint of the events that a target removes, and of whoever goes by these aliases."""
+    read = _Read()
+    for events in store.log.events():
+        for event in events:
+            (read.gone if _goes(event, target) else read.stays).append(_said(event))
+    wanted = [text for text in dict.fromkeys([*aliases, *canaries]) if is_searchable(text)]
+    values = [value for text in read.gone for value in _values(text)]
+    stretches = [stretch for text in read.gone for stretch in _stretches(text)]
+    needles = list(dict.fromkeys([*wanted, *values, *stretches]))[:NEEDLES_MAX]
+    standing = _found_in(needles, read.stays)
+    kept = tuple(needle for at, needle in enumerate(needles) if at not in standing)
+    known = [digest for text in read.gone[: DIGESTS_MAX // 3] for digest in digests(text.split("\n")[0])]
+    return Footprint(kept, tuple(known), _control(read.stays, store.origin), shared=len(standing))
+
+
+def digests(text: str) -> Iterator[bytes]:
+    """Yield the digests that other programs keep of texts."""
+    raw = text.encode()
+    for algorithm in (sha256, sha1, md5):
+        yield algorithm(raw, usedforsecurity=False).digest()
+
+
+def is_searchable(text: str) -> bool:
+    """Whether something can be looked for: it has a word, or is a number, that does not stand everywhere."""
+    return is_long_enough(text)
+
+
+def sealed(footprint: Footprint, seal: Seal) -> bytes:
+    """Return a footprint sealed by `seal`, which knows the request's key."""
+    said = asdict(footprint) | {"digests": [digest.hex() for digest in footprint.digests]}
+    return seal(json.dumps(said).encode())
+
+
+def opened(raw: bytes, unseal: Seal) -> Footprint:
+    """Undo `sealed`."""
+    said = json.loads(unseal(raw))
+    return Footprint(tuple(said["needles"]), tuple(map(bytes.fromhex, said["digests"])), said["control"], said["shared"])
+
+
+def needles_of(footprint: Footprint) -> Needles:
+    """Return what a scan looks for."""
+    return Needles.of(footprint.needles, digests=footprint.digests, control=footprint.control)
+
+
+def _goes(event: Event, target: Target) -> bool:
+    return event.event_id in target.events or not target.subjects.isdisjoint(event.subjects)
+
+
+def _said(event: Event) -> str:
+    """Return everything that an event says in words, its text first."""
+    parts = [
+        event.text,
+        event.author or "",
+        event.source.ref,
+        event.source.part,
+        *event.metadata.keys(),
+        *map(str, event.metadata.values()),
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _stretches(text: str) -> Iterator[str]:
+    """Yield a text in stretches of a few words, one after the other, as far as they can be told from what others say."""
+    for line in text.split("\n"):
+        words = WORD.findall(line)
+        for at in range(0, len(words), STRETCH_WORDS):
+            stretch = " ".join(words[max(min(at, len(words) - STRETCH_WORDS), 0) :][:STRETCH_WORDS])
+            if len(stretch) >= STRETCH_LETTERS_MIN and is_searchable(stretch):
+                yield stretch
+
+
+def _values(text: str) -> Iterator[str]:
+    """Yield what stands for itself wherever it is found: words with digits among letters, and addresses; no dates and numbers."""
+    for word in WORD.findall(text):
+        value = word.strip(".,;:!?()[]{}<>\"'")
+        if len(value) >= VALUE_MIN and VALUE.search(value) and not NUMERIC.fullmatch(value) and is_searchable(value):
+            yield value
+
+
+def _found_in(needles: list[str], texts: list[str]) -> set[int]:
+    """Return which needles stand in texts that stay."""
+    if not needles:
+        return set()
+    looker, found, batch, size = Looker(Needles.of(needles)), set[int](), list[bytes](), 0
+    for text in texts:
+        batch.append(text.encode())
+        size += len(batch[-1])
+        if size >= BATCH_BYTES:
+            found |= {each.needle for each in looker.look_only(SEPARATOR.join(batch)).seen}
+            batch, size = [], 0
+    return found | {each.needle for each in looker.look_only(SEPARATOR.join(batch)).seen}
+
+
+def _control(texts: list[str], origin: str) -> str:
+    """Return something that will be found: a stretch of what stays, or where nobody is left the name of the log."""
+    return next((stretch for text in texts for stretch in _stretches(text)), origin)

@@ -1,0 +1,173 @@
+"""The page of a certificate: for people, on paper or screen, in one file that asks nothing of anybody else.
+
+It says what the signed JSON says, word for word, and holds that JSON. Where a browser runs scripts and knows Ed25519 it checks the
+signature by itself, under the key that the certificate names; whether that is the operator's key is for a person to compare.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterable
+from html import escape
+
+from refold.log.note import Verifier
+from refold.receipts.certificate import KIND, State, day
+from refold.receipts.form import Body
+
+TITLES = {
+    State.CERTIFIED: "Certificate of erasure",
+    State.CERTIFIED_EXCEPT: "Certificate of erasure, with exceptions",
+    State.REFUSED: "No certificate: the erasure could not be proven",
+}
+ASKED = {
+    "subjects": "people, by their ids",
+    "aliases": "names and addresses",
+    "sources": "sources",
+    "events": "single events",
+    "ingests": "runs of an import",
+    "before": "everything said before a day",
+}
+
+STYLE = """
+:root{color-scheme:light dark;--ink:#1c1c1a;--paper:#fff;--quiet:#5d5d58;--line:#d5d5cf;--good:#1f6f43;--warn:#8a5a00;--bad:#a3271f}
+@media (prefers-color-scheme:dark){:root{--ink:#ececea;--paper:#161615;--quiet:#a8a8a2;--line:#3a3a37;
+ --good:#6cc795;--warn:#e0ad4b;--bad:#f08078}}
+@page{size:A4;margin:18mm}
+*{box-sizing:border-box}
+body{font:11pt/1.5 Georgia,'Times New Roman',serif;color:var(--ink);background:var(--paper);
+ max-width:44rem;margin:0 auto;padding:2.5rem 1.25rem}
+h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem}h2{font-size:1.05rem;margin:1.8rem 0 .4rem;border-bottom:1px solid var(--line)}
+p{margin:.4rem 0}.quiet{color:var(--quiet)}.certified{color:var(--good)}.certified-except{color:var(--warn)}.refused{color:var(--bad)}
+table{border-collapse:collapse;width:100%}
+th,td{text-align:left;vertical-align:top;padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(--line)}
+th{font-weight:normal;color:var(--quiet);width:15rem}thead th{width:auto}ul{margin:.3rem 0;padding-left:1.2rem}
+code{font:.85em ui-monospace,Menlo,Consolas,monospace;overflow-wrap:anywhere}section{break-inside:avoid}
+@media print{:root{color-scheme:light;--ink:#000;--paper:#fff;--quiet:#444;--line:#bbb;
+ --good:#000;--warn:#000;--bad:#000}body{padding:0;max-width:none}}
+"""
+
+SCRIPT = """
+const said=document.getElementById("check");
+const bytes=text=>Uint8Array.from(atob(text),letter=>letter.charCodeAt(0));
+const hex=text=>Uint8Array.from(text.match(/../g),two=>parseInt(two,16));
+(async()=>{
+ const raw=bytes(document.getElementById("receipt").textContent.trim());
+ const end=raw.length-138,body=raw.slice(8,end),sig=hex(new TextDecoder().decode(raw.slice(end+8,end+136)));
+ const label=hex(said.dataset.label),message=new Uint8Array(label.length+body.length);
+ message.set(label);message.set(body,label.length);
+ let key;
+ try{key=await crypto.subtle.importKey("raw",hex(said.dataset.key),{name:"Ed25519"},false,["verify"])}
+ catch(error){said.textContent="This browser cannot check Ed25519 signatures on this page: use refold verify.";return}
+ const holds=await crypto.subtle.verify({name:"Ed25519"},key,sig,message);
+ said.textContent=holds?"This page has checked the signature: it holds, under the key shown below."
+  :"The signature does not hold: this page was changed, or is incomplete.";
+ said.className=holds?"certified":"refused";
+})();
+"""
+
+
+def page(raw: bytes, body: Body) -> str:
+    """Return the page of a certificate that was read from `raw`, its signed JSON."""
+    state = State(body["state"])
+    verifier = Verifier.parse(body["key"])
+    return "\n".join([
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
+        '<meta name="viewport" content="width=device-width,initial-scale=1">',
+        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';style-src 'unsafe-inline';script-src 'unsafe-inline'\">",
+        f"<title>{escape(TITLES[state])}</title><style>{STYLE}</style></head><body>",
+        f"<h1>{escape(TITLES[state])}</h1>",
+        f'<p class="{state.value}"><strong>{escape(state.value)}</strong></p>',
+        f'<p class="quiet">request <code>{escape(body["request"])}</code> · made on {day(body["made_at"])}</p>',
+        *(_list("Why it says no more", body["reasons"]) if body["reasons"] else ()),
+        *_section("What was asked", _asked(body)),
+        *_section("What was reached", _reached(body)),
+        *_section("What was looked for afterwards", _scanned(body)),
+        *_list("What remains", [*body["remains"], body["derived"]]),
+        *_copies(body),
+        *_section("The key that opened it", _root(body)),
+        *_list("What is not claimed", body["disclaimers"]),
+        *_checking(raw, body, verifier),
+        "</body></html>\n",
+    ])  # fmt: skip
+
+
+def _asked(body: Body) -> list[tuple[str, object]]:
+    asked = [(f"asked for: {ASKED[name]}", number) for name, number in body["asked"].items() if number]
+    times = [("received", day(body["received"])), ("due", day(body["due"])), ("erased", day(body["erased_at"]))]
+    return [*asked, *times]
+
+
+def _reached(body: Body) -> list[tuple[str, object]]:
+    reached = body["reached"]
+    ways = {"shred": "keys first, then the bytes", "keep-ciphertext": "keys; the files of the log stay as they were"}
+    return [
+        ("events that went dark", f"at most {reached['events_at_most']:,}"),
+        ("of these, shared with others", f"at most {reached['shared_events_at_most']:,}"),
+        ("calls of models that went dark", f"at most {reached['calls_at_most']:,}"),
+        ("calls made again", f"at most {reached['calls_made_at_most']:,}"),
+        ("calls replayed from recordings", f"at most {reached['calls_replayed_at_most']:,}"),
+        ("how", ways[body["mode"]]),
+        ("as it was planned", "yes" if body["as_planned"] else "no"),
+        ("folding anew was held to its input", body["closure_level"]),
+        ("what is claimed of it", body["claim"]),
+        ("entries of the log that say so", ", ".join(map(str, reached["erasure_entries"])) or "none"),
+        ("generation of the state", reached["generation"]),
+    ]
+
+
+def _scanned(body: Body) -> list[tuple[str, object]]:
+    scan = body["scan"]
+    return [
+        ("traces found", f"{scan['hits']:,}"),
+        ("files read", f"{scan['files']:,}, {scan['bytes']:,} bytes"),
+        ("rows read with living keys", f"{scan['rows']:,}"),
+        ("things looked for", f"at most {scan['needles_at_most']:,}"),
+        ("left out, for they also stand in what stays", f"at most {scan['needles_shared_at_most']:,}"),
+        ("encodings met", f"{scan['encodings']:,}"),
+        ("files of ciphertext", f"{scan['sealed']:,}"),
+        ("files that could not be decoded", f"{scan['undecodable']:,}"),
+        ("control: something that is still there", scan["control"]),
+    ]
+
+
+def _root(body: Body) -> list[tuple[str, object]]:
+    root, reached = body["root"], body["reached"]
+    return [
+        ("epoch that is over", reached["epoch_before"]),
+        ("epoch that lives", reached["epoch_after"]),
+        ("where its root was kept", "a file" if root["custody"] == "file" else "a hardware token (PKCS #11)"),
+        ("root destroyed on", day(root["destroyed_at"])),
+        ("dark on", day(root["dark_at"])),
+    ]
+
+
+def _copies(body: Body) -> list[str]:
+    if not body["copies"]:
+        return ["<section><h2>What is elsewhere</h2><p>No copy elsewhere is in the register.</p></section>"]
+    head = "".join(f"<th>{name}</th>" for name in ("copy", "kind", "state", "owed by", "due"))
+    rows = [
+        [copy["id"], copy["kind"], copy["state"], copy["owner"], "" if copy["due"] is None else day(copy["due"])] for copy in body["copies"]
+    ]
+    lines = ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows]
+    return [f"<section><h2>What is elsewhere</h2><table><thead><tr>{head}</tr></thead><tbody>", *lines, "</tbody></table></section>"]
+
+
+def _checking(raw: bytes, body: Body, verifier: Verifier) -> list[str]:
+    return [
+        "<section><h2>How to check this</h2>",
+        f'<p id="check" data-key="{verifier.public_key.hex()}" data-label="{KIND.label.hex()}">'
+        "Without scripts this page does not check its own signature.</p>",
+        "<p>Whether the key is the operator's, compare with what they published. With the signed file beside this page: "
+        "<code>refold verify FILE --key KEYS</code>, without a network and without the memory.</p>",
+        f"<p>signed by <code>{escape(body['key'])}</code><br>log <code>{escape(body['origin'])}</code></p>",
+        f'<script type="text/plain" id="receipt">{base64.b64encode(raw).decode()}</script><script>{SCRIPT}</script></section>',
+    ]
+
+
+def _section(title: str, rows: Iterable[tuple[str, object]]) -> list[str]:
+    lines = [f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in rows]
+    return [f"<section><h2>{escape(title)}</h2><table><tbody>", *lines, "</tbody></table></section>"]
+
+
+def _list(title: str, lines: Iterable[str]) -> list[str]:
+    return [f"<section><h2>{escape(title)}</h2><ul>", *(f"<li>{escape(line)}</li>" for line in lines), "</ul></section>"]

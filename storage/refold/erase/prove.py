@@ -1,0 +1,101 @@
+"""Prove: the footprint before an erasure, and after it the scan and the certificate.
+
+before    footprint = footprint_of(store, state, request)
+run       reached = run(store, target, ...)
+after     proof = prove(store, request, reached, footprint, ...)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from refold import files
+from refold.erase import certificate, footprint, requests
+from refold.erase.certificate import Copy, Evidence, Root
+from refold.erase.model import Footprint, Reached, Request, Target
+from refold.erase.residue import residue
+from refold.erase.who import people
+from refold.errors import Usage
+from refold.outside import Clock
+from refold.receipts.certificate import KIND, State
+from refold.scan.found import Scanned
+from refold.scan.walk import Progress
+from refold.state.generation import State as Folded
+from refold.store import Store
+
+FOLDER = "receipts"
+HINT = "refold erase status"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A certificate, and the scan it rests on."""
+
+    state: State
+    raw: bytes
+    path: Path
+    scanned: Scanned
+
+
+def footprint_of(store: Store, state: Folded, request: Request, target: Target) -> Footprint:
+    """Gather what must not be found afterwards, before the erasure: afterwards nobody can read it any more."""
+    aliases = [alias for person in people(store, state, request.selector).meant for _, alias in person.aliases]
+    aliases += [alias for _, alias in request.selector.aliases]
+    return footprint.build(store, aliases, target)
+
+
+def prove(
+    store: Store,
+    request: Request,
+    reached: Reached,
+    known: Footprint,
+    *,
+    erased_at: int,
+    events_planned: int | None = None,
+    copies: Sequence[Copy] = (),
+    custody: str = "file",
+    dark_at: int | None = None,
+    closure_level: str = "declared",
+    is_fresh: bool = False,
+    extra: Sequence[Path] = (),
+    now: Clock,
+    progress: Progress = lambda files, size: None,
+) -> Proof:
+    """Scan for what is left, judge, sign, and keep the certificate among the receipts of the store. Raises WriteFailed.
+
+    `events_planned` is what the plan said; `dark_at` when a root that was destroyed by a token's delay can be had back by nobody.
+    """
+    scanned = residue(store, known, extra=extra, progress=progress)
+    evidence = Evidence(
+        request=request,
+        reached=reached,
+        scanned=scanned,
+        footprint=known,
+        root=Root(custody, erased_at, erased_at if dark_at is None else dark_at),
+        erased_at=erased_at,
+        copies=copies,
+        events_planned=events_planned,
+        undecided=requests.undecided(request),
+        closure_level=closure_level,
+        is_fresh=is_fresh,
+    )
+    raw = certificate.certify(evidence, origin=store.origin, signer=store.log.signer(), made_at=max(now(), erased_at))
+    path = path_of(store, request.request_id)
+    files.make_folder(path.parent)
+    files.replace(path, raw)
+    return Proof(certificate.state_of(certificate.reasons(evidence)), raw, path, scanned)
+
+
+def path_of(store: Store, request_id: bytes) -> Path:
+    """Return where the certificate of a request lies."""
+    return store.places.store / FOLDER / f"{KIND.name}-{request_id.hex()}.json"
+
+
+def read(store: Store, request_id: bytes) -> bytes:
+    """Return the certificate of a request. Raises Usage where there is none."""
+    try:
+        return files.read(path_of(store, request_id))
+    except FileNotFoundError:
+        raise Usage("there is no certificate of this request: it was not carried out, or not scanned since", hint=HINT) from None
