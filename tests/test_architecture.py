@@ -44,6 +44,7 @@ LAYERS = {
     "refold.ingest": 6,
     "refold.recipes": 6,
     "refold.asking": 7,
+    "refold.corrections": 7,
     "refold.extractors": 7,
     "refold.imports": 7,
     "refold.copies": 7,

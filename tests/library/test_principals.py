@@ -11,8 +11,9 @@ import pytest
 from refold.erase.model import Selector
 from refold.errors import NotAllowed
 from refold.imports.reader import Options
+from refold.ingest import Added
 from refold.memory import Memory
-from refold.model import AliasKind, Draft, Scope
+from refold.model import AliasKind, Draft, EventId, Scope
 from refold.settings import Principal
 from refold.store import Store
 from tests.conftest import now
@@ -36,6 +37,7 @@ OPERATORS = {
     "fold": lambda memory: memory.fold(),
     "fold_plan": lambda memory: memory.fold_plan(),
     "seen_by": lambda memory: memory.seen_by(Principal("operator", None)),
+    "reads_as": lambda memory: memory.reads_as(Added(EventId(bytes(16)), 0, True), "lives_in"),
     "sql": lambda memory: memory.sql("select 1"),
     "status": lambda memory: memory.status(),
     "subject_add": lambda memory: memory.subject_add([(AliasKind.NAME, "Ben")]),

@@ -20,6 +20,8 @@ from refold.reading import Standing
 if TYPE_CHECKING:
     from refold.calls.totals import Totals
     from refold.folding import FoldPlan, FoldReport
+    from refold.ingest import Added
+    from refold.memory import Memory
     from refold.status import Status
     from refold.store import Places
 
@@ -63,6 +65,7 @@ def _configure_add(command: ArgumentParser) -> None:
     command.add_argument("--subject", action="append", default=[], metavar="NAME", help="a further person it concerns; may be repeated")
     command.add_argument("--audience", action="append", default=[], metavar="LABEL", help="who may see it; may be repeated")
     command.add_argument("--metadata", type=_metadata, metavar="JSON", help="an object that is kept with it, sealed")
+    command.add_argument("--corrects", metavar="FACT", help="the id of a fact that this puts right (`refold facts --format json`)")
     command.add_argument("--key", metavar="KEY", help="idempotency key: the same key again in this scope adds nothing")
 
 
@@ -79,11 +82,21 @@ def _add(given: Namespace) -> Outcome:
             audience=given.audience,
             metadata=given.metadata,
             key=given.key,
+            corrects=given.corrects,
         )
-        findings = cautions(memory, **arguments.scope(given))
+        findings = cautions(memory, **arguments.scope(given)) if given.corrects is None else _unread(memory, added, given)
     data = {"event_id": added.event_id.hex(), "seq": added.seq, "new": added.new}
     lines = [f"event {added.event_id.hex()}  seq {added.seq}" + ("" if added.new else "  (was there already)")]
     return Outcome(data, lines, findings, format_version=FORMAT_VERSION)
+
+
+def _unread(memory: Memory, added: Added, given: Namespace) -> list[Finding]:
+    """Return a warning where a correction says nothing that is read as a statement of what it corrects."""
+    relation = memory.why(given.corrects, **arguments.scope(given)).fact.relation
+    if memory.store.log.event(added.seq).asserts and memory.reads_as(added, relation):
+        return []
+    message = "this is kept as a correction, and the patterns read no statement of that relation in it: the fact stays until one is said"
+    return [Finding("RF-CORRECTS-001", "warning", message, remediation="refold help relations")]
 
 
 def _configure_fold(command: ArgumentParser) -> None:

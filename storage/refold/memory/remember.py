@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refold import given, ingest
-from refold.memory.opened import Opened
+from refold.memory.ask import Ask
 from refold.model import Draft, Role, Source
 
 if TYPE_CHECKING:
@@ -17,10 +17,11 @@ if TYPE_CHECKING:
     from refold.imports.driver import ImportReport, Options
     from refold.imports.driver import Progress as ImportProgress
     from refold.ingest import Added
+    from refold.reading import Fact
     from refold.status import Status
 
 
-class Remember(Opened):
+class Remember(Ask):
     """Add events, import them, fold them."""
 
     def add(
@@ -38,9 +39,11 @@ class Remember(Opened):
         audience: Sequence[str] = (),
         metadata: Mapping[str, object] | None = None,
         key: str | None = None,
+        corrects: Fact | bytes | str | None = None,
     ) -> Added:
         """Append one event. With a `key`, adding it again in the same scope is no second event.
 
+        What `corrects` a fact is said in its memory, as its author and after it, unless it is said otherwise here.
         A limited principal writes as its own users and for labels that it holds, else NotAllowed.
         """
         texts = {"text": text, "user_id": user_id, "agent_id": agent_id, "run_id": run_id, "author": author, "key": key}
@@ -57,7 +60,22 @@ class Remember(Opened):
             metadata=dict(metadata or {}),
             key=key,
         )
-        return self.add_many([draft])[0]
+        return self.add_many([draft if corrects is None else self._correcting(draft, corrects)])[0]
+
+    def reads_as(self, added: Added, relation: str) -> bool:
+        """Whether the patterns read a statement of a relation in an event that was added."""
+        from refold import corrections
+
+        self._operator_only()
+        return corrections.is_read(self.store.log, added.seq, relation)
+
+    def _correcting(self, draft: Draft, corrects: Fact | bytes | str) -> Draft:
+        from refold import corrections
+
+        scope = draft.scope
+        explained = self.why(corrects, user_id=scope.user, agent_id=scope.agent, run_id=scope.run)
+        corrected = corrections.source_of(explained, self.store.log)
+        return corrections.correcting(draft, explained, corrected, recorded_at=self._now())
 
     def add_many(self, drafts: Sequence[Draft]) -> list[Added]:
         """Append drafts as one commit."""
