@@ -232,10 +232,10 @@ class Asking:
                 yield Asked(request, prompt.aliases(context, events), old)
 
 
-def _result(read: Read, job: Job) -> list[Reading]:
+def _result(read: Read, job: Job) -> tuple[Reading, ...]:
     try:
         return decode_result(read(encode_job(job)))
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError):
         raise WorkerFailed("the worker answered in another form than was asked for") from None
 
 

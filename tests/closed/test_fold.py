@@ -19,7 +19,7 @@ from refold.closed.worker import Worker
 from refold.errors import NotAllowed, Usage, WorkerFailed
 from refold.fold import forms
 from refold.fold.ground import Told, fold_batch
-from refold.fold.job import Answered, Job, decode_result, encode_job
+from refold.fold.job import Answered, Job, decode_result, encode_job, needed
 from refold.fold.relations import Relations
 from refold.fold.worker import answering
 from refold.ingest import add
@@ -97,7 +97,7 @@ def test_a_fold_is_refused_where_less_holds_than_is_required(places: Places, mon
 
 def test_a_worker_is_told_nothing_that_no_statement_depends_on():
     said = replace(event("I live in Berlin."), audience=("family",), key="k", ingest=b"\x01" * 16)
-    raw = forms.encode(closed.Batch, ((closed._needed(said), FACT_KEY),))
+    raw = forms.encode(closed.Batch, ((needed(said), FACT_KEY),))
     assert b"family" not in raw
     assert (b"\x01" * 16).hex().encode() not in raw
 

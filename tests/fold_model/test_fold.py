@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 
+from refold import folding, recipes
 from refold.calls.gateway import Mode
 from refold.errors import NotRecorded
 from refold.folding import Reason
 from refold.model import Role
 from refold.state.digest import state_hash
 from refold.state.generation import State
+from refold.store import open_store
+from tests.conftest import now
 from tests.fold_model.scripted import add, asked_about, asking, facts, fold, many, reads, says
 from tests.openai_server import answer, failure
 
@@ -167,9 +170,35 @@ def test_what_a_model_makes_up_is_rejected_and_counted(store, server):
 def test_folding_by_patterns_again_reads_everything_anew(store, server):
     add(store, says("ada", 1, "I live in Berlin."))
     fold(store, asking(server))
-    from refold import folding, recipes
-    from tests.conftest import now
-
     report = folding.fold(store, State.open(store), relations=recipes.relations(), recipe=recipes.search(), now=now)
     assert report.plan.reason is Reason.RECIPE
     assert [claim.extractor for claim in State.open(store).all_claims()] == ["symbolic/en-1"]
+
+
+def test_a_fresh_fold_keeps_what_it_asked_where_another_fold_was_faster(store, server):
+    add(store, says("ada", 1, "I live in Berlin."), says("bob", 1, "I live in Kiel."))
+    fold(store, asking(server))
+    faster = iter([True])
+
+    def meanwhile(asked):
+        if next(faster, False):
+            with open_store(store.places) as other:
+                folding.fold(other, State.open(other), relations=recipes.relations(), recipe=recipes.search(), full=True, now=now)
+        return reads(asked)
+
+    server.script = meanwhile
+    report = fold(store, asking(server), full=True, mode=Mode.REFRESH)
+    assert report.generation == 3
+    assert report.spent is not None
+    assert (server.count, report.spent.calls, report.spent.reused) == (4, 2, 2)
+
+
+def test_a_fresh_fold_asks_again_as_often_as_the_first_one_where_answers_are_in_another_form(store, server):
+    add(store, says("ada", 1, "I live in Berlin."))
+    server.script = lambda asked: answer("I would say")
+    fold(store, asking(server))
+    fold(store, asking(server), full=True, mode=Mode.REFRESH)
+    assert server.count == 6
+    server.script = lambda asked: reads(asked) if asked.number == 7 else answer("I would say")
+    assert fold(store, asking(server), full=True, mode=Mode.REFRESH).assertions == 1
+    assert server.count == 8

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
@@ -184,9 +185,12 @@ def test_whatever_is_answered_nothing_comes_of_it_but_quotes(facts, aliases):
     assert len(read.folded.assertions) + len(read.folded.edges) + len(read.folded.rejections) <= len(facts) + len(aliases)
 
 
-def test_a_job_is_read_as_it_was_written():
-    job = Job("openai/small", 10, (Answered(CALL, {"e1": Told(BERLIN[0], b"k" * 32)}, "{}"),))
+def test_a_job_is_read_as_it_was_written_and_says_no_more_of_an_event_than_a_statement_may_depend_on():
+    known = replace(BERLIN[0], metadata={"heading": "Move", "phone": "canary"}, audience=("canary",), key="canary", ingest=b"canary")
+    job = Job("openai/small", 10, (Answered(CALL, {"e1": Told(known, b"k" * 32)}, "{}"),))
     raw = encode_job(job)
     read = decode_job(raw)
     assert encode_job(read) == raw
     assert read.answers[0].events["e1"].event.text == "I live in Berlin."
+    assert read.answers[0].events["e1"].event.metadata == {"heading": "Move"}
+    assert not any(canary in raw for canary in (b"canary", b"canary".hex().encode()))

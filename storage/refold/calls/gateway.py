@@ -14,7 +14,7 @@ import random as chances
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -46,7 +46,7 @@ class Mode(StrEnum):
     LIVE = "live"  # from a recording of exactly this request, else from the provider
     REPLAY = "replay"  # from recordings alone: what is not recorded is an error
     VERIFY = "verify"  # from recordings, and the provider is asked whether it would say the same again
-    REFRESH = "refresh"  # from the provider, recorded under the next draw
+    REFRESH = "refresh"  # from the provider, recorded under the next draw; what the same run asked before, it keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,15 +232,22 @@ class Gateway:
     def _found(self, asked: _Asked) -> _Slot:
         """Return a slot with the recording that answers a request: of the newest draw that has an answer, the oldest one."""
         found = self._recordings.find(asked.inputs, asked.joined, asked.canonical_form, asked.rendered.body)
+        if self._mode is Mode.REFRESH:
+            return self._refreshed(asked, found)
         found = [one for one in found if one.recording.draw >= asked.request.draw]
         usable = [one for one in found if one.recording.fault is None]
-        if self._mode is Mode.REFRESH:
-            draw = 1 + max(one.recording.draw for one in found) if found else asked.request.draw
-            return _Slot(asked, draw, asked.tag(draw))
         kept = max(usable, key=lambda one: (one.recording.draw, -one.seq)) if usable else None
         if kept is None and found and self._mode is Mode.REPLAY:
             kept = found[-1]  # it failed, and fails again
         draw = asked.request.draw if kept is None else kept.recording.draw
+        return _Slot(asked, draw, asked.tag(draw), kept)
+
+    def _refreshed(self, asked: _Asked, found: Sequence[Recorded]) -> _Slot:
+        """Return a slot for a draw that nobody made yet, or for the one that this run made, where it folds again: it is paid for."""
+        draw = 1 + max(one.recording.draw for one in found) if found else asked.request.draw
+        ours = [one for one in found if one.run == self.run and one.recording.fault is None]
+        kept = ours[asked.request.draw] if asked.request.draw < len(ours) else None
+        draw = draw if kept is None else kept.recording.draw
         return _Slot(asked, draw, asked.tag(draw), kept)
 
     def _provider(self, request: Request) -> Provider:

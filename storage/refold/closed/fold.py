@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 
 from refold.closed.closure import Level
 from refold.closed.worker import Worker
 from refold.errors import WorkerFailed
 from refold.fold import forms
 from refold.fold.ground import fold_batch
+from refold.fold.job import needed
 from refold.fold.relations import Relations
 from refold.model import Event
 from refold.reading import Folded
@@ -30,16 +30,11 @@ def folding(relations: Relations, *, require: Level | None) -> Generator[tuple[F
 
 
 def _folded(worker: Worker, events: Sequence[tuple[Event, bytes]]) -> Folded:
-    answered = worker.ask(forms.encode(Batch, tuple((_needed(event), fact_key) for event, fact_key in events)))
+    answered = worker.ask(forms.encode(Batch, tuple((needed(event), fact_key) for event, fact_key in events)))
     try:
         return forms.decode(Folded, answered)
     except (ValueError, TypeError):
         raise WorkerFailed("the closed worker answered in another form than was asked for") from None
-
-
-def _needed(event: Event) -> Event:
-    """Leave out what no statement depends on: whom it concerns, who may see it, how it came in."""
-    return replace(event, ingest=b"", recorded_at=0, audience=(), subjects=(), key=None, epoch=0)
 
 
 def answering(given: bytes) -> Callable[[bytes], bytes]:

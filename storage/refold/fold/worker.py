@@ -15,7 +15,7 @@ from typing import Any
 from refold.fold import dates, english
 from refold.fold.extraction import EdgeCandidate, Extraction
 from refold.fold.ground import ALIAS, Told, ground, is_quote
-from refold.fold.job import Answered, Job, Reading, decode_job, encode_result
+from refold.fold.job import Answered, Job, Reading, decode_job, encode_job, encode_result
 from refold.fold.prompt import ACTS, MODALITIES
 from refold.fold.relations import Kind, Relation, Relations, SaidBy
 from refold.model import Act, Event, Modality, Span, Validity, normalise
@@ -37,8 +37,9 @@ class _Refused(Exception):
 
 def answering(given: bytes) -> Callable[[bytes], bytes]:
     """Return what reads the answers of a job by these relations, the text of relations.toml. The same bytes give the same bytes."""
-    relations = Relations.load(given.decode())
-    return partial(answer, relations)
+    read = partial(answer, Relations.load(given.decode()))
+    read(encode_job(Job("", 0, ())))  # the forms of types are made on first use, by compiling code, which a closed worker may not do
+    return read
 
 
 def answer(relations: Relations, job: bytes) -> bytes:
