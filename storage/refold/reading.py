@@ -127,7 +127,7 @@ class Claim:
     source: str
     part: str
     seq: int
-    recorded_at: int
+    recorded_at: int  # of the newest event that it rests on
     spans: tuple[Span, ...]
     span: Span
     audience: int  # tag of a label set
@@ -142,6 +142,11 @@ class Claim:
     named_seq: int | None = None  # the event that names the entity, where it is another
     named_span: Span | None = None
     named_id: EventId | None = None
+
+    @property
+    def newest_seq(self) -> int:
+        """The newest event that it rests on: one that names its entity may have come later."""
+        return self.seq if self.named_seq is None else max(self.seq, self.named_seq)
 
 
 class Standing(StrEnum):

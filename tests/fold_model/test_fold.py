@@ -10,9 +10,11 @@ from refold import folding, recipes
 from refold.calls.gateway import Mode
 from refold.errors import NotRecorded
 from refold.folding import Reason
-from refold.model import Role
+from refold.model import Role, View
+from refold.state import everybody
 from refold.state.digest import state_hash
 from refold.state.generation import State
+from refold.state.sight import Sight
 from refold.store import open_store
 from tests.conftest import now
 from tests.fold_model.scripted import add, asked_about, asking, facts, fold, many, reads, says
@@ -202,3 +204,23 @@ def test_a_fresh_fold_asks_again_as_often_as_the_first_one_where_answers_are_in_
     server.script = lambda asked: reads(asked) if asked.number == 7 else answer("I would say")
     assert fold(store, asking(server), full=True, mode=Mode.REFRESH).assertions == 1
     assert server.count == 8
+
+
+def test_a_fact_counts_from_when_the_event_that_names_its_entity_came(store, server):
+    add(store, says("ada", 2, "She lives in Oslo."))
+    add(store, says("ada", 1, "My sister Ruth called."))
+    fold(store, asking(server, parts=1, context=1))
+    first, last = (event for events in store.log.events() for event in events)
+    state, relations = State.open(store), recipes.relations()
+    (said,) = state.all_claims()
+
+    def seen(view: View) -> tuple[bool, int]:
+        return Sight(state, view, relations).sees(said), sum(everybody.counts(state, view, relations).values())
+
+    assert (said.seq, said.named_seq) == (first.seq, last.seq)
+    for earlier, later in (
+        (View(as_of_seq=first.seq), View(as_of_seq=last.seq)),
+        (View(as_of_time=first.recorded_at), View(as_of_time=last.recorded_at)),
+    ):
+        assert seen(earlier) == (False, 0)
+        assert seen(later) == (True, 1)

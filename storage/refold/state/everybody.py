@@ -181,14 +181,14 @@ def _seen(state: State, view: View, relations: Relations) -> tuple[pa.Table, dic
 
 
 def admitted(rows: pa.Table, visible: Visible) -> pa.Array:
-    """Return for each row of a table with scope, audience, seq and recorded_at whether it may be seen."""
+    """Return for each row of assertions with scope, audience, seq, named_seq and recorded_at whether it may be seen."""
     masks = [np.ones(len(rows), bool)]
     for column, tags in (("scope", visible.scopes), ("audience", visible.audiences)):
         if tags is not None:
             masks.append(np.isin(rows[column].to_numpy(), np.array(sorted(tags), np.uint64)))
-    for column, most in (("seq", visible.as_of_seq), ("recorded_at", visible.as_of_time)):
+    for column, most in (("seq", visible.as_of_seq), ("named_seq", visible.as_of_seq), ("recorded_at", visible.as_of_time)):
         if most is not None:
-            masks.append(rows[column].to_numpy() <= most)
+            masks.append(rows[column].fill_null(0).to_numpy() <= most)
     return pa.array(np.logical_and.reduce(masks))
 
 

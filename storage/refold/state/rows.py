@@ -49,7 +49,8 @@ class Rows:
         """Take in what was folded from events that are taken in by themselves."""
         by_seq = {event.seq: event for event in events}
         for assertion in folded.assertions:
-            self._assertion(assertion, _of(by_seq, assertion.seq))
+            named = assertion.seq if assertion.named_seq is None else assertion.named_seq
+            self._assertion(assertion, _of(by_seq, assertion.seq), _of(by_seq, named).recorded_at)
         for edge in folded.edges:
             self._edge(edge, _of(by_seq, edge.seq))
         for rejection in folded.rejections:
@@ -106,7 +107,7 @@ class Rows:
         for subject in event.subjects:
             _append(self._columns["event_subjects"], event.seq, subject)
 
-    def _assertion(self, made: Assertion, event: Event) -> None:
+    def _assertion(self, made: Assertion, event: Event, named_at: int) -> None:
         tags = self._tags
         self._named(made.entity, made.entity_text)
         if made.value_mention:
@@ -128,7 +129,7 @@ class Rows:
             made.source,
             made.part,
             made.seq,
-            event.recorded_at,
+            max(event.recorded_at, named_at),
             _flat(made.spans),
             *made.span,
             tags.audience(event.audience),

@@ -35,7 +35,8 @@ class Sight:
 
     def sees(self, said: Claim | Edge) -> bool:
         """Whether the view admits a statement."""
-        return self.visible.sees(said.scope, said.audience, seq=said.seq, recorded_at=said.recorded_at)
+        seq = said.newest_seq if isinstance(said, Claim) else said.seq
+        return self.visible.sees(said.scope, said.audience, seq=seq, recorded_at=said.recorded_at)
 
     def edges_of(self, mentions: Sequence[int]) -> list[Edge]:
         """Return the alias statements about some mentions that the view admits."""

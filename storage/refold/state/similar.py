@@ -11,7 +11,7 @@ from refold.state.everybody import admitted
 from refold.state.generation import State
 
 SIMILAR_MAX = 3
-COLUMNS = ("entity", "value", "value_mention", "speaker", "scope", "audience", "seq", "recorded_at")
+COLUMNS = ("entity", "value", "value_mention", "speaker", "scope", "audience", "seq", "named_seq", "recorded_at")
 
 
 def similar(state: State, view: View, name: str) -> list[str]:

@@ -91,7 +91,7 @@ ASSERTIONS = _table(
         "source": _TEXT,
         "part": _TEXT,
         "seq": _U64,
-        "recorded_at": _TIME,
+        "recorded_at": _TIME,  # of the newest event that it rests on
         "spans": _SPANS,
         "span_start": _U32,
         "span_end": _U32,

@@ -154,7 +154,7 @@ class _Why:
 
         premised = {pattern.relation for rule in self._rules.rules for pattern in rule.body}
         columns = ["mention", "value_mention", "relation"]
-        table = self.sight.state.table("assertions", [*columns, "scope", "audience", "seq", "recorded_at"])
+        table = self.sight.state.table("assertions", [*columns, "scope", "audience", "seq", "named_seq", "recorded_at"])
         seen = table.filter(admitted(table, self.sight.visible))  # before the count: what is hidden must not refuse an answer
         rows = zip(*(seen[name].to_pylist() for name in columns), strict=True)
         mentions = {mention for *both, relation in rows if relation in premised for mention in both if mention}
