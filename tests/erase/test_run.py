@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import threading
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from refold import ingest
+from refold import files, ingest
 from refold.cli import main
+from refold.erase import intents
 from refold.erase.model import Mode, Target
 from refold.erase.run import Undecided
 from refold.errors import Drifted, KeyMissing, Locked, SubjectErased
@@ -390,3 +392,47 @@ def test_a_reader_that_comes_between_the_seal_and_the_new_state_waits_for_it(mem
         monkeypatch.setattr(carry, "_move", slow)
         erase(memory, ruth(memory))
         assert [[fact.value for fact in facts] for facts in seen] == [["Berlin"]]
+
+
+def test_what_older_compactions_and_a_damaged_disk_left_of_parts_goes_too(memory: Store):
+    parts = memory.places.store / "log" / "parts"
+    kept = {path.name: path.read_bytes() for path in parts.iterdir()}
+    memory.log.compact(now=now, random=os.urandom, parts_max=1)
+    quarantine = memory.places.vault / "quarantine"
+    quarantine.mkdir(mode=0o700)
+    name, raw = next(iter(kept.items()))
+    for kind in (f"{name}.0123456789abcdef", "00000000000000000001.json.0123456789abcdef"):
+        (quarantine / kind).write_bytes(raw)
+        (quarantine / kind).chmod(0o600)
+    assert kept.keys() <= {path.name for path in parts.iterdir()}
+    erase(memory, ruth(memory))
+    assert {path.name for path in parts.iterdir()} == {part.path.removeprefix("parts/") for part in memory.log.head.parts}
+    assert [path.name for path in quarantine.iterdir()] == ["00000000000000000001.json.0123456789abcdef"]
+    assert verify(memory.places, deep=True).is_whole
+
+
+def test_a_query_that_does_not_end_is_told_of(memory: Store, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(intents, "DRAIN_SECONDS_MAX", 0.05)
+    with files.lock(memory.vault.readers_lock, exclusive=False):
+        assert not erase(memory, ruth(memory)).readers_drained
+    assert erase(memory, target(memory, parts=("9",))).readers_drained
+
+
+def test_while_it_is_fenced_nothing_is_recorded_of_a_model_either(memory: Store, monkeypatch: pytest.MonkeyPatch):
+    from refold.erase import run
+
+    memory.begin_calls(now=now)
+    real = run._calls
+    fences = []
+
+    def seen(store: Store, ids: Sequence[bytes]) -> list[int]:
+        assert store.calls is not None
+        fences.append((store.calls.refresh()[0].fence, store.log.refresh()[0].fence))
+        return real(store, ids)
+
+    monkeypatch.setattr(run, "_calls", seen)
+    erase(memory, ruth(memory))
+    assert fences == [(2, 2)]
+    assert memory.calls is not None
+    head, _ = memory.calls.refresh()
+    assert (head.fence, head.epoch) == (False, 2)
