@@ -18,7 +18,7 @@ from refold.erase.run import Undecided
 from refold.errors import Drifted, KeyMissing, Locked, SubjectErased
 from refold.keys import epochs
 from refold.log.entry import Header, ids_of
-from refold.model import AliasKind, EntryKind, EventId
+from refold.model import AliasKind, Draft, EntryKind, EventId, Role, Source
 from refold.recover.verify import verify
 from refold.state.digest import state_hash
 from refold.state.generation import State
@@ -54,6 +54,10 @@ def texts(store: Store) -> list[str]:
 
 
 def test_the_state_after_an_erasure_is_the_fold_of_what_is_left(memory: Store):
+    document = Draft("Owner: Ada Brandt\nStatus: open", Source("doc", "plan", "p1"), said_at=1_700_000_000_000_000, role=Role.DOCUMENT)
+    names = draft("ben", "10", "Everyone calls me Benno. My colleague Ruth, also known as Ruthie, lives in Turin.")
+    say(memory, document, names, draft("ada", "11", "My sister Ruth, also known as Ruthie, lives in Lyon.", ("ruth",)))
+    assert fold(memory).table("edges").num_rows
     heard, aim = Heard.of(memory), ruth(memory)
     erase(memory, aim)
     found = State.open(memory)

@@ -19,19 +19,19 @@ def require_done(store: Store, done: Reached, seqs: Sequence[int], *, is_kept: b
     log = store.log
     head, keyring = log.refresh()
     if (head.fence, head.epoch, keyring.epoch) != (False, done.epoch_after, done.epoch_after):
-        raise _unlike("the log is not under the keys of the new epoch", log.place.folder)
+        raise unlike("the log is not under the keys of the new epoch", log.place.folder)
     older = [
         name for name in files.names(store.vault.keys) if (found := epochs.FOLDER_NAME.fullmatch(name)) and int(found[1]) < keyring.epoch
     ]
     if older:
-        raise _unlike("a keyring of before is still there", store.vault.keys / older[0])
+        raise unlike("a keyring of before is still there", store.vault.keys / older[0])
     for number in numbers(files.names(state_folder(store))):
         if number != done.generation:
-            raise _unlike("a generation of before is still there", state_folder(store))
+            raise unlike("a generation of before is still there", state_folder(store))
     for seq in seqs if not is_kept else ():
         if log.row(seq).payloads()[0] is not None:
-            raise _unlike("an erased payload is still there", log.place.folder)
+            raise unlike("an erased payload is still there", log.place.folder)
 
 
-def _unlike(message: str, path: Path) -> Corrupt:
+def unlike(message: str, path: Path) -> Corrupt:
     return Corrupt(f"the erasure did not end as it should: {message}", path=path, hint="refold audit")

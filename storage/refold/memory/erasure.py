@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from refold import settings
 from refold.memory.opened import Opened
+from refold.model import AliasKind, EventId, SubjectId
 
 if TYPE_CHECKING:
     from refold.erase.form import Outline
     from refold.erase.model import Decision, Mode, Reached, Request, Selector
     from refold.erase.plan import Plan
+    from refold.memory.erased import Erased
 
 Progress = Callable[[int, int], None]
 
@@ -23,6 +25,37 @@ def silent(done: int, whole: int) -> None:
 
 class Erasure(Opened):
     """Ask for an erasure, find, review, plan, approve and run it; or forbid one."""
+
+    def plan_erasure(
+        self,
+        *,
+        user_id: str | None = None,
+        subject: SubjectId | None = None,
+        event: EventId | None = None,
+        mentions: Decision | None = None,
+        progress: Progress = silent,
+    ) -> Plan:
+        """Ask for the erasure of a person or an event, search for it, and plan it: `diff` is what everyone would know and not know.
+
+        `mentions` decides about all that others say of the person without declaring it; what nobody decided about stops the erasure.
+        """
+        from refold.erase.model import Selector
+
+        aliases = () if user_id is None else ((AliasKind.HANDLE, user_id),)
+        selector = Selector(() if subject is None else (subject,), aliases, events=() if event is None else (event,))
+        request = self.erase_request(selector)
+        request = self.erase_find(request.request_id, progress=progress)
+        if mentions is not None and request.found:
+            self.erase_decide(request.request_id, {(one.seq, *one.span): mentions for one in request.found.candidates})
+        return self.erase_plan(request.request_id)
+
+    def erase(self, plan: Plan, *, progress: Progress = silent) -> Erased:
+        """Approve what was planned, and carry it out. Raises as `erase_approve` and `erase_run` do."""
+        from refold.memory.erased import Erased
+
+        request_id = plan.target.request_id
+        self.erase_approve(request_id)
+        return Erased(self.erase_run(request_id, progress=progress), self.places)
 
     def erase_request(
         self,
