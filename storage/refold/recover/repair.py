@@ -4,7 +4,8 @@
     2  heal: every damaged file for which a copy has authenticated bytes is put right; the damaged one goes to quarantine
     3  only where the operator says so: go past entries of which nothing but the payload is lost, under a signed gap entry; or give up
        the end of the log that nobody has any more, under signed `restored` entries
-    4  replay: fold what verifies, up to the boundary, onto the newest state that can be relied on
+    4  replay: fold what verifies, up to the boundary, onto the newest state that can be relied on, by the recipe that made it; what a
+       model said is taken from the recordings
 
 Each change is a transaction that holds all appends. Run again, it ends the same way, because each step begins by looking what is there.
 """
@@ -15,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from refold import folding, journal, quarantine, recipes
-from refold.errors import Corrupt, Usage
+from refold import extractors, folding, journal, quarantine, recipes
+from refold.errors import Corrupt, ModelFailed, Usage
 from refold.files import link_new, make_folder
 from refold.journal import Condition, Direction
 from refold.outside import Clock, Random
@@ -129,7 +130,7 @@ def repair(
                 ended = _give_up(places, turn, verdict, sources, now=now, random=random)
                 verdict = _verify(places, sources)
     remember_verdict(places, verdict)
-    replayed, why_not = _replay(places, verdict, sources, now=now, random=random)
+    replayed, why_not = _replay(places, verdict, sources, was_whole=before.is_whole, now=now, random=random)
     return Repaired(before, verdict, completed, tuple(healed), refused, passed, ended, replayed, why_not, receipt)
 
 
@@ -222,16 +223,27 @@ def _complete(places: Places) -> Iterator[str]:
             yield entry.id
 
 
-def _replay(places: Places, verdict: Verdict, sources: Sources, *, now: Clock, random: Random) -> tuple[Replay | None, str | None]:
+def _replay(
+    places: Places, verdict: Verdict, sources: Sources, *, was_whole: bool, now: Clock, random: Random
+) -> tuple[Replay | None, str | None]:
     """Fold what verifies onto the newest state that can be relied on; or say why not."""
     until = _boundary(verdict)
     if until is None:
         return None, verdict.reason
     try:
         with open_store(places, random=random) as store:
+            if was_whole and _has_state(store):
+                return None, "nothing is damaged"
             return _replayed(store, until, sources.known.checkpoints, is_intact=verdict.kind is Kind.INTACT, now=now, random=random)
-    except Corrupt as error:  # the state cannot be had, or what it would be folded from lies within the damage
+    except (Corrupt, ModelFailed, Usage) as error:  # no state can be had, what it would be folded from is damaged, or not recorded
         return None, error.message
+
+
+def _has_state(store: Store) -> bool:
+    """Whether there is a state: a recovery that was interrupted may have taken it away, and is then gone on with."""
+    state = State.open(store)
+    state.close()
+    return state.absent is None
 
 
 def _boundary(verdict: Verdict) -> int | None:
@@ -251,11 +263,15 @@ def _replayed(
     began = state.size
     if proof is Proof.DIFFERS:
         return None, f"{proof.value}: refold fold --full makes another one"
-    if is_intact:
-        relations, recipe = recipes.relations(), recipes.search()
-        folding.fold(store, state, relations=relations, recipe=recipe, now=now, random=random)
-    elif began < until or state.absent is not None:
-        replays.replay(store, state, until, now=now, random=random)
+    choice = replays.recorded()
+    if state.absent is None and not replays.is_of(state, choice):
+        return None, "the state was made by another recipe than the settings name, and is left as it is: refold fold makes one by theirs"
+    with extractors.modelled(store, choice, require=None, now=now, random=random) as (model, _):
+        if is_intact:
+            relations, recipe = recipes.relations(), recipes.search()
+            folding.fold(store, state, relations=relations, recipe=recipe, now=now, random=random, model=model)
+        elif began < until or state.absent is not None:
+            replays.replay(store, state, until, model=model, now=now, random=random)
     state.close()
     after = State.open(store)
     done = Replay(began, after.size, after.number, proof, replays.prove(after, checkpoints))

@@ -6,14 +6,18 @@ The state of a checkpoint is what it was signed as, or it is not built upon. Wha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from refold import journal, recipes
+from refold.asking import Model
+from refold.calls.gateway import Mode
 from refold.errors import Corrupt
-from refold.folding import Fold, FoldReport, Reason
+from refold.extractors import Choice
+from refold.folding import Fold, FoldReport, Reason, recipe_digest
 from refold.journal import Place, Target
 from refold.outside import Clock, Random
+from refold.state.builder import can_extend
 from refold.state.digest import attested
 from refold.state.generation import STATE, State, read_current
 from refold.state.manifest import CURRENT, Pointer
@@ -56,9 +60,21 @@ def prove(state: State, checkpoints: Sequence[Checkpoint]) -> Proof:
     return Proof.PROVEN if attested(state) in said else Proof.DIFFERS
 
 
-def replay(store: Store, state: State, until: int, *, now: Clock, random: Random) -> FoldReport:
+def recorded() -> Choice:
+    """Return what the settings say reads the events, with every answer of a model taken from its recording. Raises Usage."""
+    by = Choice.of()
+    return replace(by, mode=Mode.REPLAY) if by.recipe else by
+
+
+def is_of(state: State, choice: Choice) -> bool:
+    """Whether a state was made by what a choice reads events with, so that it can be gone on with."""
+    return can_extend(state, relations=recipe_digest(recipes.relations(), choice.recipe), recipe=recipes.search())
+
+
+def replay(store: Store, state: State, until: int, *, model: Model | None = None, now: Clock, random: Random) -> FoldReport:
     """Fold the entries from where a state ends up to `until`, and publish. Raises Corrupt, Moved, Locked, WriteFailed."""
-    work = Fold(store, state, relations=recipes.relations(), recipe=recipes.search(), until=point(store, until), random=random)
+    relations, recipe = recipes.relations(), recipes.search()
+    work = Fold(store, state, relations=relations, recipe=recipe, until=point(store, until), random=random, model=model)
     if work.plan.first != state.size or work.plan.reason not in (Reason.NEW, Reason.NOTHING, Reason.FIRST):
         raise Corrupt(f"the entries below {until} would all have to be read again: {work.plan.reason.value}", hint="refold audit --log")
     for first, end in work.plan.batches:
