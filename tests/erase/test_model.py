@@ -9,7 +9,7 @@ import pytest
 
 from refold.calls.gateway import Mode
 from refold.calls.recordings import Recorded, Recordings
-from refold.errors import ModelFailed
+from refold.errors import ModelFailed, Usage
 from refold.extractors import Choice
 from refold.fold.recipe import ModelRecipe
 from refold.model import Draft, Scope, Source
@@ -133,3 +133,10 @@ def test_what_nobody_asked_the_model_about_yet_stays_for_the_next_fold(chatting:
     assert "Crosswords" not in words(State.open(chatting))
     fold(chatting, by)
     assert "Crosswords" in words(State.open(chatting))
+
+
+def test_a_memory_that_a_model_read_is_not_erased_from_by_the_patterns(chatting: Store, by: ModelRecipe):
+    with pytest.raises(Usage, match="another recipe"):
+        erase(chatting, target(chatting, "ruth"), choice=Choice())
+    assert chatting.vault.live_epoch() == 1
+    assert not (chatting.vault.keys / "epoch-000002").exists()

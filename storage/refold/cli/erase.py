@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refold import disclaimers, times
-from refold.cli import arguments, selectors
+from refold.cli import arguments, model_fold, selectors
 from refold.cli.command import FORMAT_VERSION, Command, opened
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.planned import plan_data, plan_lines
@@ -200,19 +200,24 @@ def _approve(given: Namespace) -> Outcome:
 def _configure_run(command: ArgumentParser) -> None:
     _configure_one(command)
     command.add_argument("--confirm", metavar="ID", help="the id again: from here there is no way back")
+    model_fold.configure_model(command)
 
 
 def _run(given: Namespace) -> Outcome:
+    from refold.extractors import Choice
+
     with opened(given) as memory, progress() as show:
         request_id = _chosen(memory, given)
         if given.confirm is None or len(given.confirm) < 8 or not request_id.hex().startswith(given.confirm.lower()):
             hint = f"refold erase run {_short(request_id)} --confirm {_short(request_id)}"
             raise Usage("an erasure is run with the id of its request as --confirm: there is no way back", hint=hint)
-        done = memory.erase_run(request_id, progress=lambda read, whole: show(f"read {read:,} of {whole:,} entries"))
+        by = Choice.of(given.recipe, model=given.model, api_base=given.api_base)
+        done = memory.erase_run(request_id, by=by, progress=lambda read, whole: show(f"read {read:,} of {whole:,} entries"))
     rows = [
         ("events", f"{done.events:,} dark, {done.shared_events:,} of them shared"),
         ("calls", f"{done.calls:,} dark, {done.calls_replayed:,} replayed, {done.calls_made:,} made again"),
         ("epoch", f"{done.epoch_before} destroyed, {done.epoch_after} live"),
+        *([] if done.readers_drained else [("readers", "a query of before had not ended when its files went: it may still show them")]),
     ]
     data = {name: getattr(done, name) for name in type(done).__slots__} | {"request_id": request_id.hex()}
     return Outcome(data, table(rows), disclaimers=(disclaimers.ERASURE, disclaimers.ROOT_FILE), format_version=FORMAT_VERSION)

@@ -20,6 +20,12 @@ said last and replaced something older may let the older hold again; the plan sa
 A mention that nobody declared is a candidate until somebody decides: `concerns` lets the event go, `namesake` lets it stay. Candidates that
 are undecided stop the erasure, and so does whatever comes in meanwhile and mentions the person: it is found again, and reviewed.
 
+Running it folds the log without the person first, which takes a while and holds up nobody. Then nothing can be added for some seconds: new
+keys for everybody else are sealed, the old ones destroyed, and what is erased leaves the files. Interrupted before the new keys are sealed,
+`refold recover --rollback` takes it back; afterwards `--complete` ends it. A model is asked again about what it read beside what goes, and
+about nothing else: name it as `refold fold` does (--model, --recipe), unless the settings do. A backup from before is dark for what was
+erased, and erased again when it is restored. Asked about the past, memory says how many erasures came after (`--as-of`).
+
 Decisions come as JSON ({"12:0-9": "concerns"}) or as lines (12:0-9,namesake), by the id that the review shows: no name is in them.
 
 One wrong memory: `refold erase request --event ID`. To put something right and keep both, `refold add --corrects FACT`.

@@ -24,11 +24,16 @@ NANOS = 1_000_000_000
 
 def configure(command: ArgumentParser) -> None:
     """Declare the flags of a fold that asks a model."""
+    configure_model(command)
+    command.add_argument("--calls", type=arguments.one_of(*MODES), metavar="|".join(MODES), help="where answers come from; live by default")
+    command.add_argument("--fresh", action="store_true", help="fold everything anew, and ask all of it again")
+
+
+def configure_model(command: ArgumentParser) -> None:
+    """Declare the flags that name what reads events."""
     command.add_argument("--recipe", metavar="FILE", help="how a model reads events: a recipe's file or name (`refold help recipes`)")
     command.add_argument("--model", metavar="NAME", help="the model, such as openai/NAME")
     command.add_argument("--api-base", metavar="URL", help="where it is asked")
-    command.add_argument("--calls", type=arguments.one_of(*MODES), metavar="|".join(MODES), help="where answers come from; live by default")
-    command.add_argument("--fresh", action="store_true", help="fold everything anew, and ask all of it again")
 
 
 def choice(given: Namespace) -> Choice:

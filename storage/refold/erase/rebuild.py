@@ -39,6 +39,13 @@ class _Folded:
     last_hash: bytes
 
 
+def require_same(base: State, recipe: ModelRecipe | None) -> None:
+    """Refuse to go on by something else than a state was folded by: everybody's memory would be another. Raises Usage."""
+    if base.absent is None and not can_extend(base, relations=recipe_digest(recipes.relations(), recipe), recipe=recipes.search()):
+        message = "the state was folded by another recipe, model or search recipe than is named here or in the settings"
+        raise Usage(message, hint="refold erase run --help")
+
+
 class Rebuild:
     """The next generation while it is made. Nothing is seen by anybody before it is made current."""
 
@@ -51,8 +58,7 @@ class Rebuild:
         self.base = State.open(store)  # after the builder, which must not take a newer generation for what it began with
         self.end = 0
         self.inputs: Counter[bool] = Counter()  # of the model: whether each request was made, or answered by a recording
-        if self.base.absent is None and not can_extend(self.base, relations=recipe_digest(relations, recipe), recipe=search):
-            raise Usage("the state was folded by another recipe than is in force now: fold it first", hint="refold fold")
+        require_same(self.base, recipe)
 
     @property
     def is_needed(self) -> bool:

@@ -23,7 +23,7 @@ from refold.erase.blank import parts_of
 from refold.erase.epoch import Begun
 from refold.erase.model import Mode, Reached, Target
 from refold.erase.reach import Census, inputs_meet
-from refold.erase.rebuild import Rebuild, Report
+from refold.erase.rebuild import Rebuild, Report, require_same
 from refold.erase.successor import Successor
 from refold.errors import Drifted
 from refold.extractors import Choice
@@ -32,7 +32,7 @@ from refold.keys.keyring import Keyring, Secrets
 from refold.log import succession
 from refold.model import Event
 from refold.outside import Clock, Random
-from refold.state.generation import read_current, state_folder
+from refold.state.generation import State, read_current, state_folder
 from refold.state.manifest import CURRENT, Manifest
 from refold.store import Store
 
@@ -120,6 +120,7 @@ class Work:
 def _carried_out(work: Work, model: Model | None) -> Reached:
     store = work.store
     _require_planned_here(store, work.target)
+    require_same(State.open(store), work.choice.recipe)
     work.read_on()
     before = store.keyring.epoch
     begun = epoch.begin(store, random=work.random)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from refold.erase.form import Outline
     from refold.erase.model import Decision, Mode, Reached, Request, Selector
     from refold.erase.plan import Plan
+    from refold.extractors import Choice
     from refold.memory.erased import Erased
 
 Progress = Callable[[int, int], None]
@@ -49,13 +50,13 @@ class Erasure(Opened):
             self.erase_decide(request.request_id, {(one.seq, *one.span): mentions for one in request.found.candidates})
         return self.erase_plan(request.request_id)
 
-    def erase(self, plan: Plan, *, progress: Progress = silent) -> Erased:
+    def erase(self, plan: Plan, *, by: Choice | None = None, progress: Progress = silent) -> Erased:
         """Approve what was planned, and carry it out. Raises as `erase_approve` and `erase_run` do."""
         from refold.memory.erased import Erased
 
         request_id = plan.target.request_id
         self.erase_approve(request_id)
-        return Erased(self.erase_run(request_id, progress=progress), self.places)
+        return Erased(self.erase_run(request_id, by=by, progress=progress), self.places)
 
     def erase_request(
         self,
@@ -165,8 +166,11 @@ class Erasure(Opened):
         with self._knowing() as state:
             return retention.due(self.store, state, settings.load().retention, now=self._now, random=self._random)
 
-    def erase_run(self, request_id: bytes, *, progress: Progress = silent) -> Reached:
-        """Carry out an approved request. Raises Blocked, NotAllowed, Undecided where something came that nobody decided about."""
+    def erase_run(self, request_id: bytes, *, by: Choice | None = None, progress: Progress = silent) -> Reached:
+        """Carry out an approved request. Raises Blocked, NotAllowed, Undecided where something came that nobody decided about.
+
+        `by` is what reads the events, as in `fold`: a model is asked again about those that it read beside what goes.
+        """
         from refold.erase import find, plan, requests
         from refold.erase.run import run
 
@@ -179,7 +183,17 @@ class Erasure(Opened):
         self._changed(request_id, lambda one: replace(one, stage=requests.Stage.RUNNING))
         now, random = self._now, self._random
         try:
-            reached = run(self.store, target, review=review, carried=carried, dropped=dropped, now=now, random=random, progress=progress)
+            reached = run(
+                self.store,
+                target,
+                choice=by,
+                review=review,
+                carried=carried,
+                dropped=dropped,
+                now=now,
+                random=random,
+                progress=progress,
+            )
         except BaseException:
             self._back_from_running(request_id)
             raise
