@@ -26,12 +26,11 @@ from prefect.states import Failed
 
 from flows.runner import runner
 from flows.verdicts import DAMAGED, tell
-from refold import folding, recipes, settings
-from refold.asking import Model
+from refold import folding, given, recipes, settings
 from refold.calls.gateway import Mode
 from refold.copies.mirror import mirror
 from refold.errors import RefoldError, Usage, fault
-from refold.extractors import Choice, modelled
+from refold.extractors import Choice, Means, means
 from refold.folding import BatchDone, Fold, FoldReport
 from refold.heads.configured import sign
 from refold.outside import clock
@@ -72,14 +71,15 @@ def night(origin: str, *, full: bool, fresh: bool = False) -> Counts:
     if not verdict.is_whole:
         raise FailedRun(f"{DAMAGED}: {verdict.kind.value}")
     with open_store(where) as store:
-        with modelled(store, choice(fresh=fresh), require=None, now=clock) as (model, _):
-            work = step(plan, store, full, model)
+        require = given.closure_level(chosen.fold.require_closure or None)
+        with means(store, choice(fresh=fresh), require=require, now=clock) as by:
+            work = step(plan, store, full, by)
             bar = cast("UUID", create_progress_artifact(0.0, key="fold-progress", description="entries folded"))
             for first, end in work.plan.batches:
                 step(fold_batch, work, first, end)
                 update_progress_artifact(bar, 100.0 * (end - work.plan.first) / max(work.plan.entries, 1))
             update_progress_artifact(bar, 100.0)
-            report = step(publish, work) or step(catch_up, store, full, model)
+            report = step(publish, work) or step(catch_up, store, full, by)
         counts = totals(report, compacted=step(compact, store))
         receipt(work, counts)
         step(sign_head, store)
@@ -121,11 +121,20 @@ def verify(where: Places, deep: bool) -> Verdict:
 
 
 @task(name="plan", cache_policy=NO_CACHE, **UNSTORED)
-def plan(store: Store, full: bool, model: Model | None = None) -> Fold:
+def plan(store: Store, full: bool, by: Means) -> Fold:
     """Decide what has to be folded."""
 
     def planned() -> Fold:
-        work = Fold(store, State.open(store), relations=recipes.relations(), recipe=recipes.search(), full=full, model=model)
+        work = Fold(
+            store,
+            State.open(store),
+            relations=recipes.relations(),
+            recipe=recipes.search(),
+            full=full,
+            fold_events=by.fold_events,
+            closure_level=by.level,
+            model=by.model,
+        )
         get_run_logger().info("%d entries in %d batches: %s", work.plan.entries, len(work.plan.batches), work.plan.reason.value)
         return work
 
@@ -152,11 +161,23 @@ def publish(work: Fold) -> FoldReport | None:
 
 
 @task(name="catch-up", cache_policy=NO_CACHE, **UNSTORED)
-def catch_up(store: Store, full: bool, model: Model | None) -> FoldReport:
+def catch_up(store: Store, full: bool, by: Means) -> FoldReport:
     """Fold what is left after another fold published first."""
     get_run_logger().info("another fold published first: folding what it left")
     relations, recipe = recipes.relations(), recipes.search()
-    return coded(lambda: folding.fold(store, State.open(store), relations=relations, recipe=recipe, full=full, now=clock, model=model))
+    require = None if by.model else by.level
+    return coded(
+        lambda: folding.fold(
+            store,
+            State.open(store),
+            relations=relations,
+            recipe=recipe,
+            full=full,
+            now=clock,
+            require_closure=require,
+            model=by.model,
+        )
+    )
 
 
 @task(name="compact", cache_policy=NO_CACHE, **UNSTORED)
@@ -218,7 +239,7 @@ def receipt(work: Fold, counts: Counts) -> None:
     fields = ("first", "end", "events", "context_events", "assertions", "edges", "rejected", "dark")
     create_table_artifact([{name: getattr(done, name) for name in fields} for done in work.done], key="fold-receipt", description="batches")
     lines = [f"| {name.replace('_', ' ')} | {count:,} |" for name, count in counts.items()]
-    heading = f"Origin `{work.store.origin}`: {work.plan.reason.value}"
+    heading = f"Origin `{work.store.origin}`: {work.plan.reason.value}; closure_level {work.closure_level}"
     create_markdown_artifact("\n".join([heading, "", "| | |", "|---|---:|", *lines]), key="nightly-summary")
 
 

@@ -12,6 +12,7 @@ from refold import folding, recipes, settings
 from refold.asking import Asking, Model
 from refold.calls.gateway import Gateway, Mode
 from refold.calls.pace import Budget
+from refold.closed import fold as closed_fold
 from refold.closed.closure import Level
 from refold.closed.worker import Worker
 from refold.errors import Usage
@@ -102,6 +103,25 @@ def modelled(
             return
         with Worker("refold.fold.worker:answering", given=given, require=require) as closed:
             yield Model(choice.recipe, to, closed.ask), closed.closure.level
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What reads the events of a fold: a model, or else what folds them; and how far that is closed."""
+
+    model: Model | None
+    fold_events: closed_fold.FoldEvents
+    level: Level
+
+
+@contextmanager
+def means(store: Store, choice: Choice, *, require: Level | None, now: Clock) -> Generator[Means]:
+    """Give what reads the events while a fold runs. Raises NotAllowed where less than `require` can be had, WorkerFailed."""
+    with (
+        modelled(store, choice, require=require, now=now) as (model, level),
+        closed_fold.folding(recipes.relations(), require=None if model else require) as (fold_events, own),
+    ):
+        yield Means(model, fold_events, level if model else own)
 
 
 @contextmanager

@@ -138,7 +138,7 @@ class Fold:
         self.store = store
         self._state = state
         self._fold_events = fold_events or partial(fold_batch, relations=relations)
-        self._closure_level = closure_level
+        self.closure_level = closure_level
         head, _ = store.log.refresh()
         self._end: Point = until or head
         state.require_its_log()
@@ -198,7 +198,7 @@ class Fold:
             **sums,
             merged_rows=merged_rows,
             compacted_parts=compacted_parts,
-            closure_level=self._closure_level,
+            closure_level=self.closure_level,
             extractor=self._model.recipe.extractor if self._model else EXTRACTOR,
             faults=Counter(one.fault for done in self.done for one in done.inputs if one.fault),
             spent=self._model.gateway.spent if self._model else None,

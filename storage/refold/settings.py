@@ -122,6 +122,7 @@ class Extraction:
     recipe: str  # a name in configs/recipes/, or a file
     model: str  # "": the recipe's
     api_base: str
+    require_closure: str  # the level that what reads them must be closed to; "": a model's answers as far as can be had, the patterns not
 
 
 @dataclass(frozen=True, slots=True)
@@ -281,6 +282,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[Callable[[object], bool], str]]] = {
         "recipe": (_text, "the name of a recipe, or a file"),
         "model": (lambda value: isinstance(value, str), "a text"),
         "api_base": (lambda value: isinstance(value, str), "a text"),
+        "require_closure": (lambda value: value in ("", "declared", "tripwire", "kernel"), "declared, tripwire, kernel or empty"),
     },
     "serve": {
         "host": (_text, "the name or address of a host"),

@@ -84,6 +84,16 @@ def test_a_closed_fold_gives_the_state_of_one_in_process(places: Places):
         assert state_hash(State.open(memory.store)) == in_process
 
 
+def test_the_settings_may_ask_for_a_closed_fold(places: Places, tmp_path, monkeypatch):
+    own = tmp_path / "settings.toml"
+    own.write_text('[fold]\nrequire_closure = "tripwire"\n')
+    monkeypatch.setenv("REFOLD_CONFIG", str(own))
+    with Memory.create(places.store, vault=places.vault, root=places.root) as memory:
+        memory.add("I live in Berlin.", user_id="ada")
+        assert memory.fold().closure_level in (Level.TRIPWIRE, Level.KERNEL)
+        assert memory.fold(full=True, require_closure="declared").closure_level is Level.DECLARED
+
+
 def test_a_fold_is_refused_where_less_holds_than_is_required(places: Places, monkeypatch):
     monkeypatch.setattr(closed, "Worker", partial(Worker, up_to=Level.TRIPWIRE))
     with Memory.create(places.store, vault=places.vault, root=places.root) as memory:

@@ -28,7 +28,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
     """Run tasks in place, and keep the artifacts."""
     import logging
 
-    from flows import nightly
+    from flows import nightly, verdicts
 
     kept = Told()
 
@@ -37,6 +37,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
 
     for name in ("create_table_artifact", "create_markdown_artifact", "create_progress_artifact"):
         monkeypatch.setattr(nightly, name, keep)
+        monkeypatch.setattr(verdicts, name, keep, raising=False)
     monkeypatch.setattr(nightly, "update_progress_artifact", lambda *_: None)
     monkeypatch.setattr(nightly, "get_run_logger", lambda: logging.getLogger("test"))
     monkeypatch.setattr(nightly, "step", lambda do, *arguments: do.fn(*arguments))
@@ -92,3 +93,15 @@ def test_nothing_of_the_full_flow_is_stored():
     from flows import full
 
     assert (full.full.persist_result, full.full.retries, full.full.log_prints) == (False, 0, False)
+
+
+def test_a_night_by_patterns_runs_as_closed_as_the_settings_ask(store: Store, server: Server, told: Told, tmp_path, monkeypatch):
+    from flows import nightly
+
+    add(store, says("ada", 1, "I live in Berlin."))
+    (tmp_path / "settings.toml").write_text('[fold]\nrequire_closure = "tripwire"\n')
+    counts = nightly.night(store.origin, full=False)
+    assert counts["assertions"] == 1
+    assert server.count == 0
+    (heading, *_) = told.artifacts["nightly-summary"].splitlines()
+    assert heading.endswith(("closure_level tripwire", "closure_level kernel"))

@@ -163,10 +163,11 @@ def test_a_command_that_refuses_says_so_and_exits_10(places: Places, capsys: pyt
 
 def test_the_nightly_flow_refuses_with_a_code(places: Places):
     from flows.nightly import plan
+    from refold.extractors import Choice, means
 
     stop(places)
-    with opened(places) as memory:
-        state: Any = plan.fn(memory.store, False)
+    with opened(places) as memory, means(memory.store, Choice(), require=None, now=now) as by:
+        state: Any = plan.fn(memory.store, False, by)
     assert (state.is_failed(), state.message) == (True, "RF-BLOCKED-001 blocker")
 
 

@@ -238,6 +238,7 @@ what it leaves out keeps its default.
     recipe = "symbolic"      # what reads events where the command does not say (`refold help recipes`)
     model = ""               # empty: the recipe's
     api_base = ""
+    require_closure = ""     # tripwire or kernel: read events in a process closed that far (`refold help closure`)
 
     [serve]
     host = "127.0.0.1"       # the server has no password
@@ -299,7 +300,8 @@ kernel        and the kernel ends the process at any system call that a computat
 
 `refold fold --require-closure kernel` folds in such a process, or refuses with the name of the measure that this system lacks:
 seccomp is missing on macOS, on old kernels and in containers that forbid it. `--require-closure tripwire` works on all of them.
-Without the flag the patterns run in the process that asked, and the report says declared; what a model answered is read in such a
+`require_closure` under [fold] in the settings asks for the same of every fold, the nightly one too. Without either the patterns run in
+the process that asked, and the report says declared; what a model answered is read in such a
 process always, closed as far as can be had.
 
 The worker reached for something, or made a system call that it may not make: the batch is not folded, and nothing is published.

@@ -134,13 +134,14 @@ class Remember(Ask):
         """Fold what is new into the state, or with `full` everything anew.
 
         `by` is what reads the events: `refold.extractors.Choice.of(model="openai/NAME", api_base=URL)`; the settings say it where it is
-        None. `require_closure` is `declared`, `tripwire` or `kernel`: how far that must be closed off.
+        None. `require_closure` is `declared`, `tripwire` or `kernel`: how far that must be closed off; by default as the settings say.
         """
-        from refold import extractors
+        from refold import extractors, settings
 
         self._operator_only()
         self.store.log.refresh()
-        require, chosen = given.closure_level(require_closure), by or extractors.Choice.of()
+        require = given.closure_level(require_closure or settings.load().fold.require_closure or None)
+        chosen = by or extractors.Choice.of()
         clocks = {"now": self._now, "random": self._random}
         return extractors.fold(self.store, chosen, full=full, require=require, progress=progress, **clocks)
 
