@@ -10,6 +10,7 @@ import pytest
 
 from refold import files
 from refold.errors import Corrupt, UnsupportedVersion
+from refold.recover.audit import Area, audit
 from refold.state.generation import Absence, State
 from refold.state.manifest import CURRENT, FORMAT, RUNS, Manifest, file_name
 from refold.state.runs import Run
@@ -205,3 +206,16 @@ def test_a_run_has_no_readable_metadata(store, folder):
         assert name.encode() not in raw
         with pytest.raises(OSError, match="encrypt"):
             pq.read_metadata(folder / RUNS / name)
+
+
+def test_every_bit_that_says_how_a_run_is_encrypted_is_looked_at_by_a_deep_audit(store, folder):
+    """A reader passes over half the bits of the ends of the structures there."""
+    path = next(iter((folder / RUNS).iterdir()))
+    raw = path.read_bytes()
+    footer = len(raw) - 8 - int.from_bytes(raw[-8:-4], "little")
+    for bit in range(8 * 16):
+        spoilt = bytearray(raw)
+        spoilt[footer + bit // 8] ^= 1 << bit % 8
+        path.write_bytes(spoilt)
+        found = audit(store.places, [Area.STATE], deep=True).findings
+        assert [each.path for each in found] == [path], bit

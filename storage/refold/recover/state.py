@@ -14,7 +14,7 @@ from refold.files import Kind
 from refold.recover import findings
 from refold.recover.findings import Finding
 from refold.state.manifest import CURRENT, RUNS, Manifest, Pointer, RunRef, file_name
-from refold.state.runs import MAGIC, Run
+from refold.state.runs import Run, is_framed
 from refold.state.tables import TABLES
 from refold.store import Places, Store, open_store
 
@@ -129,7 +129,7 @@ def _run(store: Store, path: Path, table: str, run: RunRef, *, deep: bool) -> It
             opened = Run(path, state_key=store.keyring.state_key, table=TABLES[table])
             opened.read()
             opened.close()
-            is_whole = files.read(path, size=len(MAGIC)) == MAGIC
+            is_whole = is_framed(files.read(path))
         except Corrupt:
             is_whole = False
         if not is_whole:

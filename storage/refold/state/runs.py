@@ -7,6 +7,7 @@ its AAD prefix is the name, which stands nowhere in the file: a run under anothe
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,12 +26,22 @@ from refold.state.tables import Table
 GROUPS_KEPT_MAX = 4  # of one read: what asks for more reads on and on, and would drive everything else out
 Groups = Recent[tuple[str, int, tuple[str, ...]], pa.Table]  # by run, row group and columns
 MAGIC = b"PARE"  # how a file with an encrypted footer begins and ends; only the end is looked at where one is read
+# What says, in clear before the encrypted footer, how it is encrypted: three structures with 8 random bytes in them, and their ends. Of an
+# end half the bits mean nothing to a reader, so whoever looks for damage compares them.
+FRAME = re.compile(rb"\x1c\x1c\x28\x08.{8}\x11\x00\x00\x00", re.DOTALL)
+FOOT_BYTES = 8  # the length of the footer, and MAGIC
 DAMAGED = "the state can be folded again from the log: refold fold --full"
 
 
 def run_name(random: bytes) -> str:
     """Return the name of a run made of 16 random bytes."""
     return random.hex()
+
+
+def is_framed(raw: bytes) -> bool:
+    """Whether what stands in clear in the file of a run is what was written there: a reader passes over some of it."""
+    footer = len(raw) - FOOT_BYTES - int.from_bytes(raw[-FOOT_BYTES : -len(MAGIC)], "little")
+    return raw.startswith(MAGIC) and footer > 0 and FRAME.match(raw, footer) is not None
 
 
 def encrypted(state_key: bytes, name: str, table: Table, rows: Iterable[pa.Table]) -> tuple[bytes, int]:
