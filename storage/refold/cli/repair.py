@@ -75,6 +75,7 @@ def _planned(places: Places, found: Plan, *, past_damage: bool, give_up: bool) -
         "refused": [{"path": path, "message": message} for path, message in found.healing.refused],
         "passed": list(found.lost),
         "given_up": found.ending and _ending(found.ending),
+        "calls": found.calls and verdict_data(found.calls),
     }
     lines = [*_verdict_lines(found.verdict), *_refused(found.healing.refused)]
     if found.healing.goods:
@@ -87,9 +88,10 @@ def _planned(places: Places, found: Plan, *, past_damage: bool, give_up: bool) -
         lines.append(f"could go past {plural(len(found.lost), 'entry', 'entries')} that nobody has any more: --past-damage")
     if found.ending:
         lines += ["would go on without it:" if give_up else "could go on without it: --give-up-end", *_ending_lines(found.ending)]
-    if not found.verdict.is_whole:
+    if not found.verdict.is_whole or found.healing.goods:
         lines += ["", f"to do it: the same with --confirm {places.origin[:8]}"]
-    return _ended(Outcome(data, lines, disclaimers=(disclaimers.UNWITNESSED,), format_version=FORMAT_VERSION), found.verdict)
+    lines += _calls_lines(found.calls)
+    return _ended(Outcome(data, lines, disclaimers=(disclaimers.UNWITNESSED,), format_version=FORMAT_VERSION), found.verdict, found.calls)
 
 
 def _repaired(done: Repaired) -> Outcome:
@@ -105,6 +107,7 @@ def _repaired(done: Repaired) -> Outcome:
         "refused": [{"path": path, "message": message} for path, message in done.refused],
         "passed": list(done.passed),
         "given_up": done.given_up and _ending(done.given_up),
+        "calls": done.calls and verdict_data(done.calls),
         "replay": replay and _replay(replay),
         "not_replayed": done.why_not,
         "receipt": done.receipt,
@@ -120,7 +123,8 @@ def _repaired(done: Repaired) -> Outcome:
         lines.append(f"nothing was replayed: {done.why_not}")
     lines += [visible(f"signed what was damaged: {done.receipt}")] if done.receipt else []
     lines += _verdict_lines(done.after)
-    return _ended(Outcome(data, lines, disclaimers=(disclaimers.UNWITNESSED,), format_version=FORMAT_VERSION), done.after)
+    lines += _calls_lines(done.calls)
+    return _ended(Outcome(data, lines, disclaimers=(disclaimers.UNWITNESSED,), format_version=FORMAT_VERSION), done.after, done.calls)
 
 
 def _ending(ending: Ending) -> dict[str, object]:
@@ -147,10 +151,15 @@ def _replay(replay: Replay) -> dict[str, object]:
     }
 
 
-def _ended(said: Outcome, verdict: Verdict) -> Outcome:
-    if verdict.is_whole:
+def _calls_lines(calls: Verdict | None) -> list[str]:
+    return ["the recorded calls:", *_verdict_lines(calls)] if calls and not calls.is_whole else []
+
+
+def _ended(said: Outcome, verdict: Verdict, calls: Verdict | None) -> Outcome:
+    if verdict.is_whole and (calls is None or calls.is_whole):
         return said
-    damaged = Finding(Blocked.code, "error", f"the log is damaged: {verdict.reason}", remediation="refold help damage")
+    message = "the recorded calls are damaged" if verdict.is_whole else f"the log is damaged: {verdict.reason}"
+    damaged = Finding(Blocked.code, "error", message, remediation="refold help damage")
     return replace(said, findings=[damaged], exit_code=Blocked.exit_code, exit_class=Blocked.exit_class)
 
 

@@ -42,9 +42,9 @@ REFOLD_VAULT and REFOLD_ROOT.
     refold restore DIR                            show what store a backup or mirror would make; --confirm makes it
     refold restore --keys FILE --identity FILE    make vault and root of a backup of the keys
 
-Copies of the store hold the log and what is signed beside it, never the state, which is derived, and never a key. Every file is checked
-before it leaves and read again where it arrived; what is damaged is not copied. A copy only gains files, and nothing in it is written
-over. It is no store of its own: it can be read like one (--store DIR), and nothing is added to it. It needs hard links.
+Copies of the store hold the log, the recorded calls and what is signed, never the state, which is derived, and never a key. Every file
+is checked before it leaves and read again where it arrived; what is damaged is not copied. A copy only gains files, and nothing in it is
+written over. It is no store of its own: it can be read like one (--store DIR), and nothing is added to it. It needs hard links.
 
 A mirror follows the store. A log that does not continue what its mirror holds is refused: it was cut, or it is another history.
 A backup is of one moment, under a signed list of its files.

@@ -17,10 +17,10 @@ from typing import Any
 from refold import canonical, files
 from refold.copies import bring, folder
 from refold.copies.folder import HINT, Copy
-from refold.copies.mirror import LOGS, copy_store
+from refold.copies.mirror import LOG, LOGS, copy_store
 from refold.errors import Corrupt, UnsupportedVersion, Usage
 from refold.keys import crypto
-from refold.log.head import Head, Place, newest
+from refold.log.head import Head, Place, has_begun, newest
 from refold.outside import Clock, Random
 from refold.store import AUTHORITY, Places, own_vault
 
@@ -109,12 +109,10 @@ def check_log(where: Path, origin: str, public_keys: tuple[bytes, ...]) -> Head:
     """Read the logs of a copy whole; return the head of the first. Raises Corrupt."""
     heads = []
     for name, known in LOGS.items():
-        if files.look(where / name / "commits") is not None:
+        if name == LOG or has_begun(where / name):
             place = Place(where / name, origin, public_keys, known)
             heads.append(newest(place))
             bring.check(place, heads[-1])
-    if not heads:
-        raise Corrupt("the copy holds no log", path=where, hint=HINT)
     return heads[0]
 
 
@@ -122,7 +120,7 @@ def contents(where: Path, origin: str, public_keys: tuple[bytes, ...]) -> Iterat
     """Yield the paths of what a copy holds of a store: what its newest commits vouch for, and what stands beside them."""
     yield AUTHORITY
     for name, known in LOGS.items():
-        if files.look(where / name / "commits") is not None:
+        if name == LOG or has_begun(where / name):
             place = Place(where / name, origin, public_keys, known)
             head = newest(place)
             yield from (f"{name}/{part.path}" for part in head.parts)

@@ -14,10 +14,11 @@ from refold.copies import bring, folder
 from refold.copies.folder import Copy
 from refold.errors import Usage
 from refold.log.commit import FORMAT
-from refold.log.head import Place
-from refold.store import AUTHORITY, Places, own_vault
+from refold.log.head import Place, has_begun
+from refold.store import AUTHORITY, CALLS, Places, own_vault
 
-LOGS = {"log": FORMAT}
+LOG = "log"  # each store has it; that of the calls begins with the first of them
+LOGS = {LOG: FORMAT, "calls": CALLS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +58,7 @@ def copy_store(places: Places, where: Path, *, deep: bool = False) -> bring.Brou
             deep=deep,
         )
         for name, known in LOGS.items()
-        if files.look(places.store / name / "commits") is not None
+        if name == LOG or has_begun(places.store / name)
     ]
     whole = done[0]
     for more in done[1:]:

@@ -72,6 +72,12 @@ class Place:
         return self.folder / "parts"
 
 
+def has_begun(folder: Path) -> bool:
+    """Whether there is a log in a folder: anything among its commits or parts says so, though the rest be lost."""
+    inside = [folder / name for name in ("commits", "parts")]
+    return any(not name.startswith(files.TEMPORARY) for each in inside if files.look(each) is not None for name in files.names(each))
+
+
 def newest(place: Place) -> Head:
     """Return the head of the log: the highest commit in the folder. Raises Corrupt."""
     try:

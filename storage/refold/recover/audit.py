@@ -10,7 +10,7 @@ from pathlib import Path
 from refold.errors import Corrupt, KeyMissing, NotAllowed, Usage, VerificationIncomplete
 from refold.recover import findings, heads, keys, logs, state, transactions
 from refold.recover.findings import Finding, Severity
-from refold.recover.verify import LENIENT, Progress, verify
+from refold.recover.verify import LENIENT, Progress, verify, verify_calls
 from refold.settings import Settings
 from refold.store import Places
 from refold.verdict import Checkpoint, Known, Policy, Verdict
@@ -76,6 +76,7 @@ def _log(places: Places, deep: bool, options: LogOptions, verdicts: list[Verdict
     yield from found
     for each in verdict.unasked if verdict else ():
         yield Finding(findings.LOG_UNASKED, None, details={"witness": each.name, "found": each.found})
+    yield from logs.look_at_calls(places, None if verdict is None else verify_calls(places, deep=deep))
 
 
 def verified(places: Places, options: LogOptions, *, deep: bool) -> Verdict:

@@ -61,6 +61,11 @@ def _finding(places: Places, damage: Damage) -> Finding:
     return Finding(CODES[damage.kind], places.store / Path(damage.path), details=details)
 
 
+def look_at_calls(places: Places, verdict: Verdict | None) -> Iterator[Finding]:
+    """Find what is damaged of the recorded calls, which are a log too. What they gave the state does not depend on them."""
+    yield from (_finding(places, each) for each in verdict.damage) if verdict else ()
+
+
 def _policy(places: Places, verdict: Verdict) -> Iterator[Finding]:
     """Find that a log is whole, and the policy is not content with that."""
     if verdict.kind is Kind.INTACT and verdict.directive is Directive.HALT:

@@ -20,6 +20,7 @@ from refold import extractors, folding, journal, quarantine, recipes
 from refold.errors import Corrupt, ModelFailed, Usage
 from refold.files import link_new, make_folder
 from refold.journal import Condition, Direction
+from refold.log.head import has_begun
 from refold.outside import Clock, Random
 from refold.receipts import boundary, form
 from refold.recover import gap, heal, shorter
@@ -29,7 +30,7 @@ from refold.recover.remember import remember_verdict
 from refold.recover.replay import Proof, Replay
 from refold.recover.salvage import Salvaged
 from refold.recover.shorter import Ending
-from refold.recover.verify import LENIENT, NOTHING, place_of, verify
+from refold.recover.verify import CALLS, LENIENT, NOTHING, calls_of, place_of, verify, verify_calls
 from refold.state.generation import State
 from refold.store import Places, Store, open_store, vault_of
 from refold.verdict import Checkpoint, Kind, Known, Policy, Verdict
@@ -59,6 +60,7 @@ class Plan:
     verdict: Verdict
     healing: Healing
     passable: tuple[Salvaged, ...]  # damaged parts that could be gone past, of those that no copy heals
+    calls: Verdict | None = None  # on the log of the recorded calls, where there is one; copies heal it like the other
     ending: Ending | None = None  # from where the log could go on, if nothing is wrong but its end, and no copy has that
 
     @property
@@ -79,20 +81,22 @@ class Repaired:
     passed: tuple[int, ...]  # entries that were gone past
     given_up: Ending | None  # the end of the log that was given up
     replay: Replay | None
+    calls: Verdict | None  # on the log of the recorded calls, where there is one
     why_not: str | None  # why nothing was replayed
     receipt: str | None  # path within the store of what was signed of the damage, before anything was done about it
 
 
 def plan(places: Places, sources: Sources) -> Plan:
     """Verify a log and look what copies have for it. Changes nothing. Raises VerificationIncomplete."""
-    verdict = _verify(places, sources)
+    verdict, calls = _verify(places, sources), verify_calls(places, deep=True)
+    recorded = _heal_calls(places, calls, sources.copies)
     if verdict.is_whole:
-        return Plan(verdict, Healing((), ()), ())
+        return Plan(verdict, recorded, (), calls)
     healing = _heal(places, verdict, sources.copies)
     good = {each.path for each in healing.goods}
     left = [each for path, each in _salvage(places, verdict).items() if f"log/{path}" not in good]
     end = None if healing.goods else shorter.ending(places, verdict, sources.known.seen)
-    return Plan(verdict, healing, tuple(left), end)
+    return Plan(verdict, Healing(healing.goods + recorded.goods, healing.refused + recorded.refused), tuple(left), calls, end)
 
 
 def repair(
@@ -130,8 +134,9 @@ def repair(
                 ended = _give_up(places, turn, verdict, sources, now=now, random=random)
                 verdict = _verify(places, sources)
     remember_verdict(places, verdict)
+    calls, recorded = _repair_calls(places, sources.copies, random=random)
     replayed, why_not = _replay(places, verdict, sources, was_whole=before.is_whole, now=now, random=random)
-    return Repaired(before, verdict, completed, tuple(healed), refused, passed, ended, replayed, why_not, receipt)
+    return Repaired(before, verdict, completed, (*healed, *recorded), refused, passed, ended, replayed, calls, why_not, receipt)
 
 
 def _verify(places: Places, sources: Sources) -> Verdict:
@@ -161,6 +166,29 @@ def _heal(places: Places, verdict: Verdict, copies: Sequence[Path]) -> Healing:
     return Healing((*itself, *(good for good in found.goods if good.path not in known)), found.refused)
 
 
+def _heal_calls(places: Places, calls: Verdict | None, copies: Sequence[Path]) -> Healing:
+    """Return the good bytes that copies have of the log of the recorded calls."""
+    if calls is None or calls.is_whole:
+        return Healing((), ())
+    return heal.find(calls_of(places), [each for each in copies if has_begun(each / CALLS)], [each.path for each in calls.damage])
+
+
+def _repair_calls(places: Places, copies: Sequence[Path], *, random: Random) -> tuple[Verdict | None, list[str]]:
+    """Put right what copies have of the recorded calls; return the verdict on them, and what was healed."""
+    calls = verify_calls(places, deep=True)
+    healed: list[str] = []
+    for _ in range(ROUNDS_MAX):
+        goods = _heal_calls(places, calls, copies).goods
+        if not goods:
+            break
+        with journal.mutating(places, wait_seconds=0, random=random) as turn:
+            for some in _batches(goods):
+                turn.commit(HEAL, list(_steps(places, some)))
+        healed += [good.path for good in goods]
+        calls = verify_calls(places, deep=True)
+    return calls, healed
+
+
 def _salvage(places: Places, verdict: Verdict) -> dict[str, Salvaged]:
     damaged = sorted({each.path.removeprefix("log/") for each in verdict.damage if each.path.startswith("log/parts/")})
     return gap.passable(place_of(places), damaged) if damaged else {}
@@ -180,8 +208,8 @@ def _batches(goods: Sequence[Good]) -> Iterator[list[Good]]:
 
 
 def _steps(places: Places, goods: Sequence[Good]) -> Iterator[journal.Step]:
-    for name in ("log/parts", "log/commits"):
-        make_folder(places.store / name)
+    for folder in sorted({(places.store / good.path).parent for good in goods}):
+        make_folder(folder)
     yield from quarantine.folder(places)
     for good in goods:
         yield from quarantine.replace(places, good.path, good.raw)

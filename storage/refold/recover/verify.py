@@ -15,12 +15,13 @@ from pathlib import Path
 from refold import canonical
 from refold.errors import Corrupt, KeyMissing, UnsupportedVersion, VerificationIncomplete
 from refold.log import entry
-from refold.log.head import Place
+from refold.log.head import Place, has_begun
 from refold.recover import tiers
 from refold.recover.history import History, history
 from refold.recover.judge import Evidence, judge
 from refold.recover.survey import Slot, survey
 from refold.recover.tiers import Job, PartSeen
+from refold.store import CALLS as CALLS_FORMAT
 from refold.store import Places, vault_of
 from refold.verdict import Checkpoint, Known, Policy, SeenHead, Verdict
 
@@ -29,6 +30,7 @@ ALONE_BYTES_MAX = 128 << 20  # of parts whose entries are hashed; below, startin
 ONLY_FILES = 16  # times as many bytes are compared as a file in that time
 LENIENT = Policy()
 NOTHING = Known()
+CALLS = "calls"
 
 Progress = Callable[[int, int], None]  # entries looked at, of how many
 
@@ -44,14 +46,17 @@ def verify(
     known: Known = NOTHING,
     workers: int = 1,
     progress: Progress = lambda done, total: None,
+    place: Place | None = None,
 ) -> Verdict:
-    """Verify the log of a store. `deep` recomputes every entry, and so does any mismatch that is met without it.
+    """Verify the log of a store, or the one at a `place` of it.
+
+    `deep` recomputes every entry, and so does any mismatch that is met without it.
 
     `seen` are heads that a witness remembers; `checkpoints` those whose signatures hold; both are added to what is `known`.
     `from_checkpoint` leaves out the entries below it. With several `workers`, the program that calls must be importable as a module.
     Raises VerificationIncomplete where something could not be read.
     """
-    place = place_of(places)
+    place = place or place_of(places)
     slots = survey(place)
     told = history(slots, entry.genesis(place.origin), keys=len(place.public_keys))
     start = from_checkpoint.size if from_checkpoint else 0
@@ -72,6 +77,23 @@ def verify(
             is_deep=deep,
         )
     )
+
+
+def verify_calls(places: Places, *, deep: bool = False) -> Verdict | None:
+    """Verify the log of the recorded calls, which is one like the other; None where no call was recorded yet.
+
+    No head of it is signed: of its end nothing is known. Raises VerificationIncomplete.
+    """
+    place = calls_of(places)
+    if not has_begun(place.folder):
+        return None
+    found = verify(places, deep=deep, place=place)
+    return replace(found, damage=tuple(replace(each, path=each.path.replace("log/", f"{CALLS}/", 1)) for each in found.damage))
+
+
+def calls_of(places: Places) -> Place:
+    """Return where the log of the recorded calls lies. Raises VerificationIncomplete."""
+    return replace(place_of(places), folder=places.store / CALLS, format=CALLS_FORMAT)
 
 
 def place_of(places: Places) -> Place:
