@@ -80,7 +80,7 @@ def test_e47_the_whole_life_without_a_name_in_argv(shell: Shell, tmp_path: Path,
     assert "Berlin" in shell("facts", "--user", "ada").out
     assert "Munich" not in shell("facts", "--user", "ada").out
     listed = shell.json("erase", "status").data["requests"]
-    assert [(one["stage"], one["due"]) for one in listed] == [("erased", "2026-02-09T00:00:00Z")]
+    assert [(one["stage"], one["due"]) for one in listed] == [("certified", "2026-02-09T00:00:00Z")]
     assert "dark" in shell("erase", "status", request_id).out
     everything = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
     assert not [name for name in (b"Ruth Kern", b"Porto") if name in everything]

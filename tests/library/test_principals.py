@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from refold.erase.model import Selector
+from refold.erase.model import Selector, Target
+from refold.erase.plan import Plan, PlanDiff
 from refold.errors import NotAllowed
 from refold.imports.reader import Options
 from refold.ingest import Added
@@ -19,10 +20,15 @@ from refold.store import Store
 from tests.conftest import now
 
 CHILD = Principal("child", frozenset({"family"}), ("ada",))
+NOTHING = Plan(
+    Target(bytes(16), frozenset(), frozenset(), frozenset(), 0, b""), PlanDiff((), (), 0, 0), 0, 0, {}, (), (), 0, frozenset(), 0
+)
 OPERATORS = {
     "audit": lambda memory: memory.audit(),
     "checkpoint": lambda memory: memory.checkpoint(),
+    "erase": lambda memory: memory.erase(NOTHING),
     "erase_approve": lambda memory: memory.erase_approve(bytes(16)),
+    "erase_certificate": lambda memory: memory.erase_certificate(bytes(16)),
     "erase_decide": lambda memory: memory.erase_decide(bytes(16), {}),
     "erase_due": lambda memory: memory.erase_due(),
     "erase_find": lambda memory: memory.erase_find(bytes(16)),
@@ -37,6 +43,7 @@ OPERATORS = {
     "fold": lambda memory: memory.fold(),
     "fold_plan": lambda memory: memory.fold_plan(),
     "seen_by": lambda memory: memory.seen_by(Principal("operator", None)),
+    "plan_erasure": lambda memory: memory.plan_erasure(user_id="ben"),
     "reads_as": lambda memory: memory.reads_as(Added(EventId(bytes(16)), 0, True), "lives_in"),
     "sql": lambda memory: memory.sql("select 1"),
     "status": lambda memory: memory.status(),

@@ -15,7 +15,7 @@ from refold.cli.command import FORMAT_VERSION, Command, opened
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.planned import plan_data, plan_lines
 from refold.cli.progress import progress
-from refold.cli.visible import plural, table, visible
+from refold.cli.visible import from_here, plural, table, visible
 from refold.erase.model import Decision, Mode, Request, Stage
 from refold.errors import KeyMissing, Usage
 
@@ -204,6 +204,7 @@ def _configure_run(command: ArgumentParser) -> None:
 
 
 def _run(given: Namespace) -> Outcome:
+    from refold.erase.prove import path_of
     from refold.extractors import Choice
 
     with opened(given) as memory, progress() as show:
@@ -213,13 +214,17 @@ def _run(given: Namespace) -> Outcome:
             raise Usage("an erasure is run with the id of its request as --confirm: there is no way back", hint=hint)
         by = Choice.of(given.recipe, model=given.model, api_base=given.api_base)
         done = memory.erase_run(request_id, by=by, progress=lambda read, whole: show(f"read {read:,} of {whole:,} entries"))
+        stage = next(one.stage for one in memory.erase_requests() if one.request_id == request_id)
+        path = path_of(memory.store, request_id)
     rows = [
         ("events", f"{done.events:,} dark, {done.shared_events:,} of them shared"),
         ("calls", f"{done.calls:,} dark, {done.calls_replayed:,} replayed, {done.calls_made:,} made again"),
         ("epoch", f"{done.epoch_before} destroyed, {done.epoch_after} live"),
         *([] if done.readers_drained else [("readers", "a query of before had not ended when its files went: it may still show them")]),
     ]
-    data = {name: getattr(done, name) for name in type(done).__slots__} | {"request_id": request_id.hex()}
+    rows += [("state", str(stage)), ("paper", from_here(path))]
+    data = {name: getattr(done, name) for name in type(done).__slots__}
+    data |= {"request_id": request_id.hex(), "stage": str(stage), "path": str(path)}
     return Outcome(data, table(rows), disclaimers=(disclaimers.ERASURE, disclaimers.ROOT_FILE), format_version=FORMAT_VERSION)
 
 

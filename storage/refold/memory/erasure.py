@@ -167,18 +167,21 @@ class Erasure(Opened):
             return retention.due(self.store, state, settings.load().retention, now=self._now, random=self._random)
 
     def erase_run(self, request_id: bytes, *, by: Choice | None = None, progress: Progress = silent) -> Reached:
-        """Carry out an approved request. Raises Blocked, NotAllowed, Undecided where something came that nobody decided about.
+        """Carry out an approved request, scan for what is left, and certify it as far as that goes.
 
-        `by` is what reads the events, as in `fold`: a model is asked again about those that it read beside what goes.
+        `by` is what reads the events, as in `fold`: a model is asked again about those that it read beside what goes. Raises Blocked,
+        NotAllowed, Undecided where something came that nobody decided about.
         """
-        from refold.erase import find, plan, requests
+        from refold.erase import find, plan, prove, requests
         from refold.erase.run import run
 
         request = self.erase_show(request_id)
         target = requests.start(request)
         with self._knowing() as state:
-            plan.require_free(plan.make(self.store, state, request))
+            planned = plan.make(self.store, state, request)
+            plan.require_free(planned)
             review = find.reviewer(self.store, state, request.selector)
+            known = prove.footprint_of(self.store, state, request, target)
         carried, dropped = requests.carried(self.store, target)
         self._changed(request_id, lambda one: replace(one, stage=requests.Stage.RUNNING))
         now, random = self._now, self._random
@@ -198,7 +201,17 @@ class Erasure(Opened):
             self._back_from_running(request_id)
             raise
         requests.end(self.store, request_id, requests.Stage.ERASED, now=now, random=random)
+        proof = prove.prove(self.store, request, reached, known, erased_at=now(), events_planned=planned.events, now=now)
+        if proof.state.value != requests.Stage.REFUSED:  # it is erased, and what that is worth is not certified
+            requests.end(self.store, request_id, requests.Stage(proof.state.value), now=now, random=random)
         return reached
+
+    def erase_certificate(self, request_id: bytes) -> bytes:
+        """Return the certificate of a request that was carried out. Raises Usage where there is none."""
+        from refold.erase import prove
+
+        self._operator_only()
+        return prove.read(self.store, request_id)
 
     def _back_from_running(self, request_id: bytes) -> None:
         """Where nothing was erased, let the request be approved as it was before."""
