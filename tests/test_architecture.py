@@ -50,6 +50,7 @@ LAYERS = {
     "refold.copies": 7,
     "refold.folding": 7,
     "refold.heads": 7,
+    "refold.register": 7,
     "refold.migrate": 7,
     "refold.receipts": 7,
     "refold.recover": 7,

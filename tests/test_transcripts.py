@@ -25,7 +25,7 @@ import jsonschema
 import pytest
 from jsonschema.protocols import Validator
 
-from refold import disclaimers, times
+from refold import disclaimers, register, times
 from refold.calls.recordings import Recordings
 from refold.cli import main
 from refold.cli.catalogue import COMMANDS, EXIT_CODES, PIPE_CLOSED
@@ -171,6 +171,13 @@ def beside_a_backup(places: Places) -> None:
         backup(places, places.store.parent / "disk/backup", now=now, random=os.urandom)
 
 
+def note_a_copy(places: Places) -> None:
+    added, due = times.parse("2024-12-01"), times.parse("2025-01-10")
+    with open_store(places) as store:
+        kind, owner = register.Kind.EXPORT, register.Owner.RECIPIENT
+        register.add(store, kind, "with the auditors", owner=owner, due=due, now=lambda: added, random=lambda size: b"7" * size)
+
+
 def lose_a_payload(places: Places) -> None:
     flip_payload(places, 2)
 
@@ -295,6 +302,14 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
         (beside_a_backup, "backup --keys ~/disk/keys --recipient ~/public.pem"),
         (beside_a_backup, "backup --keys ~/safe/keys --recipient ~/public.pem"),
     ],
+    "copies": [
+        (note_a_copy, "copies list"),
+        (nothing, "copies list"),
+        (nothing, "copies add nonsense 'a drawer'"),
+        (note_a_copy, "copies confirm COPY --state beyond-use --evidence 'locked away until it is overwritten'"),
+        (nothing, "copies confirm 00 --evidence seen"),
+        (nothing, "copies"),
+    ],
     "restore": [
         (lost_after_a_backup, "restore ~/disk/backup"),
         (lost_after_a_backup, "restore ~/disk/backup --confirm ORIGIN"),
@@ -376,6 +391,7 @@ def filled_in(line: str, places: Places) -> str:
     if "FACT" in line:
         with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
             line = line.replace("FACT", memory.facts(user_id="ada", relation="lives_in")[0].fact_id.hex())
+    line = line.replace("COPY", b"7777".hex())
     if "CALL" in line:
         with open_store(places) as store:
             line = line.replace("CALL", next(Recordings(store, now=now, random=os.urandom).all()).call_id.hex())

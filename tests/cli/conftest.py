@@ -46,7 +46,7 @@ class Shell:
     def __call__(self, *argv: str, form: str = "text") -> Printed:
         code = cli.main(
             [*argv[:1], *self.places, "--format", form, *argv[1:]]
-            if argv[0] not in ("subject", "erase", "migrate", "key", "calls", "mcp")
+            if argv[0] not in ("subject", "erase", "migrate", "key", "calls", "mcp", "copies")
             else [*self.places, "--format", form, *argv]
         )
         printed = self.capture.readouterr()

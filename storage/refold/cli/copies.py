@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from refold import disclaimers
 from refold.cli.command import FORMAT_VERSION, Command
 from refold.cli.envelope import Finding, Outcome
+from refold.cli.register import noted
 from refold.cli.trust import need_operator, places_of
 from refold.cli.visible import plural, visible
 from refold.errors import Usage, VerificationIncomplete
@@ -40,7 +41,8 @@ def _mirror(given: Namespace) -> Outcome:
         visible(f"{each.path}: {plural(each.entries, 'entry', 'entries')}, {plural(each.files, 'new file')} of {each.size:,} bytes")
         for each in done
     ]
-    return Outcome({"mirrors": [_mirrored(each) for each in done]}, lines, format_version=FORMAT_VERSION)
+    unnoted = [finding for each in done for finding in noted(places, "mirror", str(each.path))]
+    return Outcome({"mirrors": [_mirrored(each) for each in done]}, lines, unnoted, format_version=FORMAT_VERSION)
 
 
 def _mirrored(done: Mirrored) -> dict[str, object]:
@@ -66,7 +68,7 @@ def _backup_of_store(given: Namespace, places: Places) -> Outcome:
     data = {"path": str(made.path), "entries": made.entries, "commits": made.version, "files": len(made.files), "bytes": made.size}
     what = f"{plural(made.entries, 'entry', 'entries')} in {plural(len(made.files), 'file')}, {made.size:,} bytes"
     lines = [visible(f"{made.path}: {what}, read again and whole"), "the keys are not in it: refold backup --keys FILE --recipient FILE"]
-    return Outcome({"backup": data}, lines, format_version=FORMAT_VERSION)
+    return Outcome({"backup": data}, lines, noted(places, "backup", str(made.path)), format_version=FORMAT_VERSION)
 
 
 def _backup_of_keys(given: Namespace, places: Places) -> Outcome:
@@ -85,6 +87,7 @@ def _backup_of_keys(given: Namespace, places: Places) -> Outcome:
     ]
     stray = "it lies among the keys, is no file of theirs, and is not in the copy"
     left_out = [Finding("RF-ESCROW-001", "warning", stray, str(path), remediation="refold help copies") for path in made.left_out]
+    left_out += noted(places, "escrow", str(made.path))
     return Outcome({"keys": data}, lines, left_out, (disclaimers.ESCROW,), format_version=FORMAT_VERSION)
 
 

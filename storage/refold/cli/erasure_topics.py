@@ -58,4 +58,39 @@ By default the declared names of whoever is erased (user ids, authors) are kept 
 What is known of a person, and who was told, as they may ask: `refold subject report --user NAME`.
 """,
     ),
+    "register": (
+        "what is elsewhere of a memory: `refold copies add`, `list`, `confirm`",
+        """
+    refold copies list                    what is elsewhere, its state, who owes it and by when
+    refold copies add KIND PLACE --owner WHO --due DATE
+    refold copies confirm ID --state done|dark|beyond-use --evidence TEXT
+
+`refold backup`, `backup --keys` and `mirror` write themselves down. What else leaves, somebody has to: exports, replicas, outputs of
+notebooks, embeddings and rerank caches elsewhere, fine-tunes, what a provider keeps of calls. The search index, facts and generations
+are no copies: every erasure makes them anew.
+
+An erasure lists in its certificate what was made before it. Backups and mirrors of the store are dark by then, for whoever was erased:
+their keys are gone. A backup of the keys is not: destroy it, confirm that, and make it again. As long as one is open, the certificate
+says certified-except. The register is sealed in the vault, and outlives erasures: write nobody's name into it who may have to go.
+""",
+    ),
+    "scan": (
+        "looking for what should be gone: `refold scan`, and what it can see",
+        """
+    refold scan DIR --for -               what to look for, one a line, on standard input: names, e-mails, phone numbers, sentences
+    refold scan DIR --extra OTHER --for - --control -     the first line is something that is there, and has to be found
+
+DIR may be anything: the folder of another program, a backup, a home. Every byte of every file is read, and names, links and extended
+attributes. What is compressed, archived or encoded is decoded, also several times: UTF-8 and UTF-16, base64, hexadecimal, escapes of JSON,
+URLs and HTML, quoted-printable, gzip, zlib, zstd, bzip2, xz, zip, tar, pickles (read, never run), Parquet and Arrow with all that their
+columns, footers and hidden buffers hold, every table of SQLite with its write-ahead log, every table of DuckDB. A name is found in any
+case and order of its words, whatever stands between them; a phone number by its last nine digits.
+
+It passes (exit 0) where nothing was found. Exit 14: something was, and where, never which words. Exit 17: a file could not be decoded (a
+picture, something encrypted, a cut archive, a DuckDB file, which keeps what was deleted), or the control was not found; nothing is
+claimed then. A control shows that finding nothing means something. Databases of other kinds are read as bytes, not by their tables.
+
+In tests: `from refold.scan.testing import assert_forgotten`, then assert_forgotten(path, ["Ruth Brandt", "ruth@example.org"]).
+""",
+    ),
 }

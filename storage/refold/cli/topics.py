@@ -124,25 +124,6 @@ its own memory, so it is not among those that took the head until its keeper let
 FILE` proves that it is in the log), compare size and root with what they remember, and reset the witness for this log.
 """,
     ),
-    "scan": (
-        "looking for what should be gone: `refold scan`, and what it can see",
-        """
-    refold scan DIR --for -               what to look for, one a line, on standard input: names, e-mails, phone numbers, sentences
-    refold scan DIR --extra OTHER --for - --control -     the first line is something that is there, and has to be found
-
-DIR may be anything: the folder of another program, a backup, a home. Every byte of every file is read, and names, links and extended
-attributes. What is compressed, archived or encoded is decoded, also several times: UTF-8 and UTF-16, base64, hexadecimal, escapes of JSON,
-URLs and HTML, quoted-printable, gzip, zlib, zstd, bzip2, xz, zip, tar, pickles (read, never run), Parquet and Arrow with all that their
-columns, footers and hidden buffers hold, every table of SQLite with its write-ahead log, every table of DuckDB. A name is found in any
-case and order of its words, whatever stands between them; a phone number by its last nine digits.
-
-It passes (exit 0) where nothing was found. Exit 14: something was, and where, never which words. Exit 17: a file could not be decoded (a
-picture, something encrypted, a cut archive, a DuckDB file, which keeps what was deleted), or the control was not found; nothing is
-claimed then. A control shows that finding nothing means something. Databases of other kinds are read as bytes, not by their tables.
-
-In tests: `from refold.scan.testing import assert_forgotten`, then assert_forgotten(path, ["Ruth Brandt", "ruth@example.org"]).
-""",
-    ),
     "receipts": (
         "papers that others can check: receipts, proofs, `refold verify`",
         """

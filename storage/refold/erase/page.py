@@ -82,7 +82,7 @@ def page(raw: bytes, body: Body) -> str:
         *_section("What was asked", _asked(body)),
         *_section("What was reached", _reached(body)),
         *_section("What was looked for afterwards", _scanned(body)),
-        *_list("What remains", [*body["remains"], body["derived"]]),
+        *_list("What remains", body["remains"]),
         *_copies(body),
         *_section("The key that opened it", _root(body)),
         *_list("What is not claimed", body["disclaimers"]),
@@ -101,11 +101,11 @@ def _reached(body: Body) -> list[tuple[str, object]]:
     reached = body["reached"]
     ways = {"shred": "keys first, then the bytes", "keep-ciphertext": "keys; the files of the log stay as they were"}
     return [
-        ("events that went dark", f"at most {reached['events_at_most']:,}"),
-        ("of these, shared with others", f"at most {reached['shared_events_at_most']:,}"),
-        ("calls of models that went dark", f"at most {reached['calls_at_most']:,}"),
-        ("calls made again", f"at most {reached['calls_made_at_most']:,}"),
-        ("calls replayed from recordings", f"at most {reached['calls_replayed_at_most']:,}"),
+        ("events that went dark", _at_most(reached["events_at_most"])),
+        ("of these, shared with others", _at_most(reached["shared_events_at_most"])),
+        ("calls of models that went dark", _at_most(reached["calls_at_most"])),
+        ("calls made again", _at_most(reached["calls_made_at_most"])),
+        ("calls replayed from recordings", _at_most(reached["calls_replayed_at_most"])),
         ("how", ways[body["mode"]]),
         ("as it was planned", "yes" if body["as_planned"] else "no"),
         ("folding anew was held to its input", body["closure_level"]),
@@ -115,14 +115,18 @@ def _reached(body: Body) -> list[tuple[str, object]]:
     ]
 
 
+def _at_most(number: int) -> str:
+    return f"at most {number:,}" if number else "none"
+
+
 def _scanned(body: Body) -> list[tuple[str, object]]:
     scan = body["scan"]
     return [
         ("traces found", f"{scan['hits']:,}"),
         ("files read", f"{scan['files']:,}, {scan['bytes']:,} bytes"),
         ("rows read with living keys", f"{scan['rows']:,}"),
-        ("things looked for", f"at most {scan['needles_at_most']:,}"),
-        ("left out, for they also stand in what stays", f"at most {scan['needles_shared_at_most']:,}"),
+        ("things looked for", _at_most(scan["needles_at_most"])),
+        ("left out, for they also stand in what stays", _at_most(scan["needles_shared_at_most"])),
         ("encodings met", f"{scan['encodings']:,}"),
         ("files of ciphertext", f"{scan['sealed']:,}"),
         ("files that could not be decoded", f"{scan['undecodable']:,}"),
@@ -143,13 +147,17 @@ def _root(body: Body) -> list[tuple[str, object]]:
 
 def _copies(body: Body) -> list[str]:
     if not body["copies"]:
-        return ["<section><h2>What is elsewhere</h2><p>No copy elsewhere is in the register.</p></section>"]
+        return [f"<section><h2>What is elsewhere</h2><p>No copy elsewhere is in the register; {escape(body['derived'])}.</p></section>"]
     head = "".join(f"<th>{name}</th>" for name in ("copy", "kind", "state", "owed by", "due"))
     rows = [
         [copy["id"], copy["kind"], copy["state"], copy["owner"], "" if copy["due"] is None else day(copy["due"])] for copy in body["copies"]
     ]
     lines = ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows]
-    return [f"<section><h2>What is elsewhere</h2><table><thead><tr>{head}</tr></thead><tbody>", *lines, "</tbody></table></section>"]
+    return [
+        f"<section><h2>What is elsewhere</h2><table><thead><tr>{head}</tr></thead><tbody>",
+        *lines,
+        f"</tbody></table><p class=quiet>{escape(body['derived'])}</p></section>",
+    ]
 
 
 def _checking(raw: bytes, body: Body, verifier: Verifier) -> list[str]:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from refold import files
+from refold import files, register
 from refold.erase import certificate, footprint, requests
 from refold.erase.certificate import Copy, Evidence, Root
 from refold.erase.model import Footprint, Reached, Request, Target
@@ -54,7 +54,6 @@ def prove(
     *,
     erased_at: int,
     events_planned: int | None = None,
-    copies: Sequence[Copy] = (),
     custody: str = "file",
     dark_at: int | None = None,
     closure_level: str = "declared",
@@ -65,7 +64,8 @@ def prove(
 ) -> Proof:
     """Scan for what is left, judge, sign, and keep the certificate among the receipts of the store. Raises WriteFailed.
 
-    `events_planned` is what the plan said; `dark_at` when a root that was destroyed by a token's delay can be had back by nobody.
+    Copies are those of the register. `events_planned` is what the plan said; `dark_at` when a root, destroyed by a token that delays, can
+    be had back by nobody.
     """
     scanned = residue(store, known, extra=extra, progress=progress)
     evidence = Evidence(
@@ -75,7 +75,7 @@ def prove(
         footprint=known,
         root=Root(custody, erased_at, erased_at if dark_at is None else dark_at),
         erased_at=erased_at,
-        copies=copies,
+        copies=concerned(store, reached),
         events_planned=events_planned,
         undecided=requests.undecided(request),
         closure_level=closure_level,
@@ -86,6 +86,13 @@ def prove(
     files.make_folder(path.parent)
     files.replace(path, raw)
     return Proof(certificate.state_of(certificate.reasons(evidence)), raw, path, scanned)
+
+
+def concerned(store: Store, reached: Reached) -> list[Copy]:
+    """Return the copies of the register that were made before an erasure: only these can hold what left."""
+    live = store.keyring.epoch
+    known = [one for one in register.copies(store) if one.epoch <= reached.epoch_before]
+    return [Copy(one.copy_id, str(one.kind), str(one.standing(live)), str(one.owner), one.due) for one in known]
 
 
 def path_of(store: Store, request_id: bytes) -> Path:

@@ -42,6 +42,7 @@ OURS = {
         rf"|witness/abandoned(/[0-9a-z.-]+|/{_TEMPORARY})?"
         rf"|cache(/verdict|/{_TEMPORARY})?"
         r"|quarantine(/[0-9a-z.-]+)?"
+        rf"|copies(/register|/{_TEMPORARY})?"
         rf"|requests(/[0-9a-f]{{32}}|/{_TEMPORARY})?"
         rf"|tokens(/{tokens.NAME.pattern}\.json|/{_TEMPORARY})?"
         rf"|migrate(/(\.tmp-)?[0-9a-f]{{32}}(/move|/records|/source\.[0-9]+|/{_TEMPORARY})?)?"
