@@ -50,6 +50,7 @@ class Status:
     calls: Totals  # of language models, ever
     unfinished: int  # transactions that forbid changes
     incomplete_since: int | None  # the first entry that damage took for good: all that is derived from there on lacks it
+    lost: tuple[int, int] | None = None  # entries [first, end) that the vault has seen, and that are not in the log any more
 
 
 def read(store: Store, state: State) -> Status:
@@ -81,6 +82,7 @@ def read(store: Store, state: State) -> Status:
         rejections=_rejections(state),
         finding=None if state.finding is None else state.finding.message,
         incomplete_since=store.log.incomplete_since,
+        lost=store.log.lost,
         calls=Recordings(store, now=clock, random=os.urandom).totals(),
         unfinished=0 if journal.is_running(store.places) else sum(entry.forbids_changes for entry in journal.entries(store.places)),
     )

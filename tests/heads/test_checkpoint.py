@@ -134,17 +134,17 @@ def test_a_log_that_is_shorter_than_its_signed_head_gets_no_new_one(said, tmp_pa
             checkpoint(other)
 
 
-def test_a_witness_that_has_seen_more_stops_the_signature(said, own, tmp_path):
+def test_a_witness_that_has_seen_more_stops_the_signature(said, elsewhere, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(said.places.store, copy)
     say(said, "I live in Berlin.")
-    checkpoint(said, [own])
+    checkpoint(said, [elsewhere])
     with open_store(type(said.places)(copy, said.places.vault, said.places.root, said.origin)) as other:
         with pytest.raises(Corrupt, match="a head of"):
-            checkpoint(other, [own])
+            checkpoint(other, [elsewhere])
         say(other, "I live in Munich.")
         with pytest.raises(Corrupt, match="two histories"):
-            checkpoint(other, [own])
+            checkpoint(other, [elsewhere])
         assert kept.sizes(copy / CHECKPOINTS) == []
 
 

@@ -232,9 +232,12 @@ def other_history(places: Places) -> None:
         for path in sorted((other / folder).iterdir())[1 if "commits" in folder else 0 :]:
             path.unlink()
     shutil.rmtree(other / "state")
+    seen = places.vault / "witness/heads"
+    seen.rename(seen.with_name("hidden"))  # whoever remembers more would refuse to write this history
     with Memory.open(other, vault=places.vault, root=places.root) as memory:
         for number in range(3):
             memory.add(f"I like {number}.", user_id="ada", source=f"chat:8#{number}")
+    seen.with_name("hidden").rename(seen)
     shutil.rmtree(places.store / "log")
     (other / "log").rename(places.store / "log")
 

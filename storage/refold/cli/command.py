@@ -45,8 +45,18 @@ def cautions(memory: Memory, **scope: str | None) -> list[Finding]:
 
 
 def shortfalls(memory: Memory) -> list[Finding]:
-    """Return a warning where damage took entries for good: whatever is derived from there on lacks them."""
-    return incomplete_since(memory.store.log.incomplete_since)
+    """Return warnings where damage took entries for good, or the log has lost its end: whatever is derived lacks them."""
+    log = memory.store.log
+    return [*incomplete_since(log.incomplete_since), *cut(log.lost)]
+
+
+def cut(lost: tuple[int, int] | None) -> list[Finding]:
+    """Return the warning that the end of the log is missing; none where it is None."""
+    if lost is None:
+        return []
+    first, end = lost
+    message = f"the log has lost its end: entries {first} to {end - 1} were there when its head was signed"
+    return [Finding("RF-CUT-001", "warning", message, remediation="refold recover --log", details={"first": first, "end": end})]
 
 
 def incomplete_since(seq: int | None) -> list[Finding]:

@@ -13,8 +13,9 @@ from refold import files
 from refold.copies import bring, folder
 from refold.copies.folder import Copy
 from refold.errors import Usage
+from refold.log import witnessed
 from refold.log.commit import FORMAT
-from refold.log.head import Place, has_begun
+from refold.log.head import Place, has_begun, newest
 from refold.store import AUTHORITY, CALLS, Places, own_vault
 
 LOG = "log"  # each store has it; that of the calls begins with the first of them
@@ -47,8 +48,12 @@ def mirror(places: Places, where: Path, *, deep: bool = False, must_exist: bool 
 
 
 def copy_store(places: Places, where: Path, *, deep: bool = False) -> bring.Brought:
-    """Bring the logs and what stands beside them to a folder that was claimed, and is held by a lock."""
+    """Bring the logs and what stands beside them to a folder that was claimed, and is held by a lock.
+
+    Raises Corrupt where the log has lost its end: it would be told apart from a whole one no more.
+    """
     vault = own_vault(places, random=_no_random)
+    witnessed.require_reached(vault, newest(Place(places.store / LOG, places.origin, vault.public_keys)).size)
     bring.bring_file(places.store / AUTHORITY, where / AUTHORITY)
     listed = bring.aside(places.store)  # before the head is read: so the log that is brought has whatever they speak of
     done = [

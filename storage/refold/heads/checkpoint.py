@@ -20,7 +20,7 @@ from refold.heads.kept import CHECKPOINTS, HINT, Attestation, SignedHead
 from refold.heads.walk import Report, Walked, walk
 from refold.heads.witness import HEADS, Answer, Witness
 from refold.keys.vault import PIN, Vault
-from refold.log import note
+from refold.log import note, witnessed
 from refold.log.entry import given_up
 from refold.log.log import Log
 from refold.log.note import Note, TreeHead, Verifier
@@ -150,8 +150,7 @@ def require_uncut(store: Store) -> None:
 
 
 def _refuse_cut(size: int, signed: SignedHead) -> NoReturn:
-    message = f"the log has lost entries: it has {size}, and a head of {signed.head.size} was signed"
-    raise Corrupt(message, path=signed.path, hint="refold recover --log")
+    raise witnessed.cut(size, signed.head.size, signed.path)
 
 
 def _base(folder: Path, seen: Sequence[Seen], known: Sequence[Verifier]) -> tuple[SignedHead | None, Tree]:

@@ -30,6 +30,7 @@ def rotate(store: Store, *, random: Random) -> Verifier:
     """
     with journal.mutating(store.places, wait_seconds=LOCK_SECONDS_MAX, random=random) as turn:
         store.log.refresh()
+        store.log.require_reached()
         old, vault = store.log.signer(), store.vault
         number = len(vault.public_keys) + 1
         new = _prepared(vault, number, random)

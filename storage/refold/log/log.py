@@ -15,8 +15,9 @@ from refold.errors import Blocked, Corrupt, KeyMissing, Usage
 from refold.keys import crypto
 from refold.keys.keyring import Keyring, fact_key
 from refold.keys.vault import Vault
-from refold.log import append, compact, read
+from refold.log import append, compact, read, witnessed
 from refold.log.append import Appended, Clock, Random, Sealable
+from refold.log.commit import FORMAT
 from refold.log.compact import Compacted
 from refold.log.entry import Header
 from refold.log.events import SubjectEntry
@@ -38,7 +39,7 @@ class Log:
         self.writer = random(8).hex()
         self._mutex = threading.RLock()
         self._signer: crypto.Signer | None = None
-        self._probed = False
+        self._probed = self._reached = False
         self._head = newest(place)
         refuse_replaced_key(place, self._head)
         self._keyring: Keyring | None = self._live_keyring(self._head)
@@ -113,6 +114,12 @@ class Log:
     def incomplete_since(self) -> int | None:
         """The first entry that was damaged for good and passed over: what is derived from there on lacks it. Raises Corrupt."""
         return self._reader.blank(self._head).incomplete_since
+
+    @property
+    def lost(self) -> tuple[int, int] | None:
+        """The entries [first, end) at the end of the log that its vault has seen, and that are not there any more."""
+        longer = witnessed.beyond(self.vault, self._head.size)
+        return None if longer is None else (self._head.size, longer.size)
 
     def erasures(self) -> list[tuple[int, Header]]:
         """Return the entries that say what was erased: their sequence numbers and headers. Raises Corrupt."""
@@ -205,6 +212,12 @@ class Log:
                     "this file system lets a link replace a file, so writers could lose each other's commits", path=self.place.folder
                 )
             self._probed = True
+
+    def require_reached(self) -> None:
+        """Make sure, once, that this log has every entry that its vault has seen: what is open later only grows. Raises Corrupt."""
+        if not self._reached and self.place.format == FORMAT:
+            witnessed.require_reached(self.vault, self._head.size)
+        self._reached = True
 
     def close(self) -> None:
         """Drop all keys, what the tail knows and the parts that were kept. Whatever needs a key from now on raises Usage."""
