@@ -163,21 +163,22 @@ def publish(work: Fold) -> FoldReport | None:
 @task(name="catch-up", cache_policy=NO_CACHE, **UNSTORED)
 def catch_up(store: Store, full: bool, by: Means) -> FoldReport:
     """Fold what is left after another fold published first."""
-    get_run_logger().info("another fold published first: folding what it left")
-    relations, recipe = recipes.relations(), recipes.search()
-    require = None if by.model else by.level
-    return coded(
-        lambda: folding.fold(
+
+    def caught_up() -> FoldReport:
+        get_run_logger().info("another fold published first: folding what it left")
+        relations, recipe = recipes.relations(), recipes.search()
+        return folding.fold(
             store,
             State.open(store),
             relations=relations,
             recipe=recipe,
             full=full,
             now=clock,
-            require_closure=require,
+            require_closure=None if by.model else by.level,
             model=by.model,
         )
-    )
+
+    return coded(caught_up)
 
 
 @task(name="compact", cache_policy=NO_CACHE, **UNSTORED)

@@ -57,8 +57,12 @@ def look(where: Places) -> Plan:
 @task(name="heal", cache_policy=NO_CACHE, **UNSTORED)
 def mend(where: Places) -> Repaired:
     """Heal what can be healed, and replay what verifies."""
-    sources = known(where, settings.load())
-    return coded(lambda: repairs.repair(where, sources, confirm=where.origin, now=clock, random=os.urandom))
+
+    def mended() -> Repaired:
+        sources = known(where, settings.load())
+        return repairs.repair(where, sources, confirm=where.origin, now=clock, random=os.urandom)
+
+    return coded(mended)
 
 
 def ended(verdict: Verdict, counts: Counts) -> Counts:

@@ -258,7 +258,17 @@ def silent_handlers(module: Module) -> Iterator[str]:
             yield f"{module.name}:{node.lineno} catches everything"
 
 
-RULES = (upward_imports, foreign_owners, durable_writes, everlasting_caches, impurities, sizes, silent_handlers)
+def uncoded(module: Module) -> Iterator[str]:
+    """Yield what a flow or task does outside of `coded`: an exception that leaves it is stored by Prefect with its words."""
+    for node in ast.walk(module.tree) if within(module.name, "flows") else ():
+        if isinstance(node, ast.FunctionDef) and any("flow(" in text or "task(" in text for text in map(ast.unparse, node.decorator_list)):
+            for statement in node.body[1:] if ast.get_docstring(node) else node.body:
+                is_coded = isinstance(statement, ast.Return) and ast.unparse(statement).startswith("return coded(")
+                if not (is_coded or isinstance(statement, ast.FunctionDef)):
+                    yield f"{module.name}:{statement.lineno} {node.name} does this outside of coded()"
+
+
+RULES = (uncoded, upward_imports, foreign_owners, durable_writes, everlasting_caches, impurities, sizes, silent_handlers)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
@@ -267,6 +277,12 @@ def test_no_module_breaks_the_rule(rule):
 
 
 PLANTED = [
+    (
+        uncoded,
+        "flows.recover",
+        "@task(name='heal')\ndef mend(where):\n    known(where)\n    return coded(lambda: repair())\n",
+    ),
+    (uncoded, "flows.recover", "@flow(name='recover')\ndef recover(origin):\n    return check(origin)\n"),
     (upward_imports, "refold.log.read", "from refold.state import search\n"),
     (upward_imports, "refold.fold.merge", "from refold.log.read import Log\n"),
     (upward_imports, "refold.novelty", "x = 1\n"),
