@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import fields, replace
+from pathlib import Path
 
 import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refold.errors import Undeclared
 from refold.fold import request as requests
 from refold.fold.request import (
     FRAME,
@@ -183,8 +187,28 @@ def test_a_field_of_another_type_is_a_type_error(changed):
     ],
 )
 def test_what_would_override_the_request_is_refused(changed):
-    with pytest.raises(AssertionError):
+    with pytest.raises(Undeclared):
         made(**changed)
+
+
+def test_what_would_override_the_request_is_refused_also_where_asserts_are_not_checked():
+    code = """
+from refold.errors import Undeclared
+from refold.fold import request
+from tests.fold_model.test_request import made
+def refused(*, of=made, **changed):
+    try:
+        of(**changed)
+    except Undeclared:
+        return True
+    return False
+assert not refused(draw=-1), "asserts are checked after all"
+print(refused(headers=(("Authorization", "secret"),)), refused(extra_body=request.json_fields({"temperature": 1})), refused(draw=-1))
+request._tiles = lambda rendered: False
+print(refused(of=lambda: request.render(made())))
+"""
+    done = subprocess.run([sys.executable, "-O", "-c", code], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True"] * 4
 
 
 def declared(request: Request) -> Declared:

@@ -170,7 +170,8 @@ class Provider:
 def unnamed(body: bytes, model: str) -> bytes:
     """Return a rendering as litellm is to compose it: for no model that it knows. The rendering names the model first."""
     head, begun = f'{{"model":{json_text(model)},'.encode(), f'{{"model":"{UNNAMED}",'.encode()
-    assert body.startswith(head), "a rendering begins otherwise"
+    if not body.startswith(head):
+        raise Undeclared("a rendering begins otherwise than with the name of its model", hint="refold help recipes")
     return begun + body[len(head) :]
 
 

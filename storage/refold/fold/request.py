@@ -21,6 +21,7 @@ from hashlib import sha256
 from json.encoder import encode_basestring
 
 from refold import canonical
+from refold.errors import Undeclared
 from refold.model import EventId
 
 FRAME = -1
@@ -45,7 +46,7 @@ class EventRef:
 
     def __post_init__(self) -> None:
         _check(self, event_id=bytes, digest=bytes, content=bytes)
-        assert (len(self.event_id), len(self.digest)) == (ID_BYTES, DIGEST_BYTES), "not an event of the log"
+        _require((len(self.event_id), len(self.digest)) == (ID_BYTES, DIGEST_BYTES), "not an event of the log")
 
     @property
     def text(self) -> str:
@@ -64,7 +65,7 @@ class FactRef:
     def __post_init__(self) -> None:
         _check(self, fact_id=bytes, digest=bytes, text=str, support=tuple)
         _check_all(self.support, bytes)
-        assert self.support, "a fact rests on events"
+        _require(bool(self.support), "a fact rests on events")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,7 @@ class Schema:
 
     def __post_init__(self) -> None:
         _check(self, name=str, text=str)
-        assert _is_spelled(self.text), "a schema is not spelled as it is sent"
+        _require(_is_spelled(self.text), "a schema is not spelled as it is sent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,12 +147,12 @@ class Request:
             _check_all(pairs, tuple)
             _check_all((part for pair in pairs for part in pair), str)
         fields = self.parameters + self.extra_body
-        assert all(_is_spelled(value) for _, value in fields), "a field of the body is not spelled as it is sent"
+        _require(all(_is_spelled(value) for _, value in fields), "a field of the body is not spelled as it is sent")
         names = [name for name, _ in fields]
-        assert len(names) == len(set(names)), "a field of the body is given twice"
-        assert RESERVED.isdisjoint(names), "a field of the body is the request's own"
-        assert SECRET_HEADERS.isdisjoint(name.lower() for name, _ in self.headers), "a header is a secret"
-        assert self.draw >= 0, "draws are numbered from nought"
+        _require(len(names) == len(set(names)), "a field of the body is given twice")
+        _require(RESERVED.isdisjoint(names), "a field of the body is the request's own")
+        _require(SECRET_HEADERS.isdisjoint(name.lower() for name, _ in self.headers), "a header is a secret")
+        _require(self.draw >= 0, "draws are numbered from nought")
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -222,7 +223,7 @@ def render(request: Request) -> Rendered:
             spans.append((size, size + len(raw), index))
         size += len(raw)
     rendered = Rendered(b"".join(chunks), tuple(spans))
-    assert _tiles(rendered), "a byte belongs to no segment, or to two"
+    _require(_tiles(rendered), "a byte belongs to no segment, or to two")
     return rendered
 
 
@@ -302,6 +303,12 @@ def _tiles(rendered: Rendered) -> bool:
 def _is_spelled(text: str) -> bool:
     """Whether JSON is as the client spells it, so that reading and writing it again gives the same bytes."""
     return json_text(json.loads(text)) == text
+
+
+def _require(holds: bool, message: str) -> None:
+    """Refuse what a request must not be. Raises Undeclared: the gateway relies on it, so it is checked also where asserts are not."""
+    if not holds:
+        raise Undeclared(message, hint="refold help recipes")
 
 
 def _check(value: object, **expected: type | tuple[type, ...]) -> None:
