@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from importlib.resources import files as packaged
 from typing import Any
@@ -262,6 +263,31 @@ def _fold_wrongly(store) -> None:
     relations, recipe = recipes.relations(), recipes.search()
     builder = Builder(store, None, relations=recipe_digest(relations), recipe=recipe, random=lambda size: b"w" * size)
     builder.publish(store.log.refresh()[0], now=now)
+
+
+def test_an_epoch_that_is_over_is_destroyed_only_where_its_root_is_gone(places):
+    with Memory.create(places.store, vault=places.vault, root=places.root) as memory:
+        store = memory.store
+        store.vault.prepare(store.keyring.succeed([], random=os.urandom), random=os.urandom)
+        store.vault.seal(2)
+        paper = verify.Verified("checkpoint", {}, [], frozenset({1, 2}))
+        assert verify.over(paper, store.vault) == {1: False}
+        store.vault.roots.destroy(1)
+        assert verify.over(paper, store.vault) == {1: True}
+        places.root.rename(places.root.with_name("not-mounted"))
+        assert verify.over(paper, store.vault) == {1: False}, "nothing is claimed of roots that are not at hand"
+
+
+@pytest.mark.slow
+def test_what_the_other_process_failed_with_is_said_here(places):
+    with Memory.create(places.store, vault=places.vault, root=places.root) as memory:
+        memory.add("I live in Berlin.", user_id="ada", source="chat:7#1")
+        memory.fold()
+        (root,) = places.root.glob("root.*")
+        root.rename(root.with_name("elsewhere"))
+        with pytest.raises(KeyMissing, match="root of epoch 1") as raised:
+            refolded(memory.store)
+    assert (raised.value.code, raised.value.hint, raised.value.path) == ("RF-MISSING-001", "refold help keys", str(root))
 
 
 def test_a_state_of_less_than_the_log_is_not_compared(places):

@@ -162,13 +162,16 @@ def _verify(given: Namespace) -> Outcome:
     need_operator(given)
     known = verify.keys(_read(given.key).decode("utf-8", "replace")) if given.key else _pinned(given)
     paper = verify.verify(_read(given.file), known)
-    dead = _destroyed(given, paper)
+    over = _over(given, paper)
+    dead = [epoch for epoch, is_gone in over.items() if is_gone]
     data = {"kind": paper.kind, "body": dict(paper.body), "epochs_destroyed": dead}
     lines = [f"holds: {paper.kind}", *(f"  {visible(line)}" for line in paper.lines)]
     found = [
         Finding(verify.EPOCH_DESTROYED, "notice", f"the keys of epoch {epoch} were destroyed: its keyed digests cannot be computed again")
         for epoch in dead
     ]
+    still = "is over, and its root is still there or not at hand: its keyed digests may yet be computed again"
+    found += [Finding(verify.EPOCH_OVER, "notice", f"epoch {epoch} {still}") for epoch, is_gone in over.items() if not is_gone]
     return Outcome(data, lines, found, (disclaimers.AUDIT,), FORMAT_VERSION)
 
 
@@ -188,16 +191,16 @@ def _pinned(given: Namespace) -> list[Verifier]:
     return vault_keys(vault_of(places_of(given)))
 
 
-def _destroyed(given: Namespace, paper: Verified) -> list[int]:
-    """Return the epochs of a paper that are gone, where the store that it speaks of is at hand."""
+def _over(given: Namespace, paper: Verified) -> dict[int, bool]:
+    """Return the epochs of a paper that are over, and whether their roots are gone, where the store that it speaks of is at hand."""
     from refold import files
     from refold.receipts import verify
     from refold.store import places, vault_of
 
     where = places(given.store, given.vault, given.root)
     if files.look(where.store / "store.json") is None or paper.body.get("origin") != where.origin:
-        return []
-    return verify.destroyed(paper, vault_of(where))
+        return {}
+    return verify.over(paper, vault_of(where))
 
 
 def _key_show(given: Namespace) -> Outcome:

@@ -139,7 +139,8 @@ FILE` proves that it is in the log), compare size and root with what they rememb
                                           which one key follows another (the vault's witness/keys/000002.json and so on)
 
 No paper holds content, names or keys. A paper that was cut, changed or signed by somebody else is refused. Where the store is at hand,
-EPOCH_DESTROYED says that what a keyed digest stands for cannot be computed again, by anybody.
+EPOCH_DESTROYED says that the root of its epoch is gone: what a keyed digest stands for cannot be computed again, by anybody. EPOCH_OVER
+says that the epoch is over, and that its root is still there, or that the place of the roots is not at hand.
 """,
     ),
     "interrupted": (

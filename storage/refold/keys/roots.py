@@ -40,6 +40,10 @@ class Roots(Protocol):
         """Return the key. Raises KeyMissing if the root is lost or another one."""
         ...
 
+    def has(self, epoch: int) -> bool:
+        """Whether the root of an epoch is there."""
+        ...
+
     def destroy(self, epoch: int) -> None:
         """Destroy the root of an epoch, for good. One that is gone already is fine."""
         ...
@@ -66,6 +70,9 @@ class FileRoots:
             return crypto.unseal(self._root(epoch), nonce, sealed, bound_to)
         except (crypto.Unauthentic, ValueError):
             raise KeyMissing(f"this is not the root that wrapped the keyring of epoch {epoch}; {LOST}", path=self._path(epoch)) from None
+
+    def has(self, epoch: int) -> bool:
+        return files.look(self._path(epoch)) is not None
 
     def destroy(self, epoch: int) -> None:
         files.remove(self._path(epoch))

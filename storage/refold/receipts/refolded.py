@@ -9,11 +9,11 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from refold import folding, recipes
 from refold.calls.gateway import Mode
-from refold.errors import Corrupt, Drifted, RefoldError
+from refold.errors import Corrupt, Drifted, RefoldError, fault
 from refold.extractors import Choice, modelled
 from refold.fold.recipe import SYMBOLIC
 from refold.outside import clock
@@ -45,7 +45,7 @@ def refolded(store: Store, said: Sequence[str] = ()) -> Body:
         raise Corrupt("folding the log again gave another state", path=store.places.store / "state", hint="refold audit --state --deep")
     shared = {name: here[name] for name in ("size", "last_hash", "epoch", "relations", "recipe")}
     folds = [{name: fold[name] for name in ("generation", "hash_seed", "attested")} for fold in (here, there)]
-    return shared | {"folds": folds, "model_calls": 0}
+    return shared | {"folds": folds, "model_calls": there["model_calls"]}
 
 
 def _said(state: State) -> dict[str, object]:
@@ -65,20 +65,46 @@ def _said(state: State) -> dict[str, object]:
 def _elsewhere(where: Places, seed: str, said: Sequence[str]) -> dict[str, object]:
     argv = [sys.executable, "-s", "-P", "-m", __name__, str(where.store), str(where.vault), str(where.root), *said]
     done = subprocess.run(argv, env={**os.environ, "PYTHONHASHSEED": seed}, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False)
-    if done.returncode:
-        raise RefoldError(f"the process that folded again ended with {done.returncode}", hint="refold fold --full")
-    return json.loads(done.stdout) | {"hash_seed": seed}
+    told = json.loads(done.stdout) if done.stdout else {"failed": None}
+    if "failed" in told or done.returncode:
+        raise _raised(told.get("failed"), done.returncode)
+    return told | {"hash_seed": seed}
+
+
+def _raised(failed: dict[str, str | None] | None, ended: int) -> RefoldError:
+    """Return what the other process failed with: its class, code, place and hint are those of the error there."""
+    if failed is None:  # it was ended, or could not even start
+        return RefoldError(f"the process that folded again ended with {ended}", hint="refold fold --full")
+    kind = next((each for each in _kinds(RefoldError) if each.__name__ == failed["class"]), RefoldError)
+    return kind(f"folding again in another process: {failed['message']}", path=failed["path"], hint=failed["hint"])
+
+
+def _kinds(kind: type[RefoldError]) -> Iterator[type[RefoldError]]:
+    yield kind
+    for each in kind.__subclasses__():
+        yield from _kinds(each)
 
 
 def main(store: str, vault: str, root: str, recipe: str = SYMBOLIC, model: str = "", api_base: str = "") -> int:
-    """Fold the whole log anew, by recordings alone where a model is meant, and say what it hashes to."""
+    """Fold the whole log anew, by recordings alone where a model is meant, and say what it hashes to, or why not, as one JSON object."""
+    try:
+        told = _folded(places(store, vault, root), recipe, model, api_base)
+    except RefoldError as error:
+        kind = {"class": type(error).__name__, "code": error.code}
+        told = {"failed": kind | {"hint": error.hint, "message": error.message, "path": error.path}}
+    except Exception as error:  # its words may quote content
+        told = {"failed": {"class": RefoldError.__name__, "code": RefoldError.code, "hint": None, "message": fault(error), "path": None}}
+    print(json.dumps(told))
+    return 1 if "failed" in told else 0
+
+
+def _folded(where: Places, recipe: str, model: str, api_base: str) -> dict[str, object]:
     asks = recipe != SYMBOLIC
     choice = Choice.of(recipe, model=model or None, api_base=api_base or None, calls=Mode.REPLAY if asks else None)
     relations, search = recipes.relations(), recipes.search()
-    with open_store(places(store, vault, root)) as opened, modelled(opened, choice, require=None, now=clock) as (by, _):
-        folding.fold(opened, State.open(opened), relations=relations, recipe=search, full=True, now=clock, model=by)
-        print(json.dumps(_said(State.open(opened))))
-    return 0
+    with open_store(where) as opened, modelled(opened, choice, require=None, now=clock) as (by, _):
+        report = folding.fold(opened, State.open(opened), relations=relations, recipe=search, full=True, now=clock, model=by)
+        return _said(State.open(opened)) | {"model_calls": report.spent.calls if report.spent else 0}
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ def check(body: Body, known: Sequence[Verifier]) -> list[str]:
     folds = body["folds"]
     if len(folds) < 2 or len({one["attested"] for one in folds}) != 1 or len({one["hash_seed"] for one in folds}) != len(folds):
         raise ValueError("no replay that gave the same")
+    if body["model_calls"]:
+        raise ValueError("a replay asks no model")
     return [
         f"{len(folds)} folds of {body['size']:,} entries, each in a process of its own, gave the same state under epoch {body['epoch']}"
     ]

@@ -19,6 +19,7 @@ from refold.receipts.form import Body
 
 KINDS = {kind.name: kind for kind in (entry.KIND, checkpoint.KIND, boundary.KIND, replay.KIND, certificate.KIND)}
 EPOCH_DESTROYED = "EPOCH_DESTROYED"
+EPOCH_OVER = "EPOCH_OVER"
 HINT = "refold help receipts"
 
 
@@ -49,10 +50,14 @@ def verify(raw: bytes, known: Sequence[Verifier]) -> Verified:
         raise Corrupt("this is no whole receipt, head or proof: it was cut, changed, or is something else", hint=HINT) from None
 
 
-def destroyed(paper: Verified, vault: Vault) -> list[int]:
-    """Return the epochs of the keyed digests in a paper that nobody can recompute any more. Raises KeyMissing."""
+def over(paper: Verified, vault: Vault) -> dict[int, bool]:
+    """Return the epochs of the keyed digests in a paper that are over, each with whether its root is gone. Raises KeyMissing.
+
+    Of a root that is not there is only said that it is gone where the live one's is: else the place of the roots is not at hand.
+    """
     live = vault.live_epoch()
-    return sorted(epoch for epoch in paper.epochs if epoch < live)
+    at_hand = vault.roots.has(live)
+    return {epoch: at_hand and not vault.roots.has(epoch) for epoch in sorted(paper.epochs) if epoch < live}
 
 
 def keys(text: str) -> list[Verifier]:
