@@ -8,6 +8,7 @@ import pytest
 
 from refold.erase.model import Decision
 from refold.errors import Blocked, Corrupt, SubjectErased
+from refold.heads import kept
 from refold.memory import Memory
 from tests.erase.small import CANARY, draft, event, filled, fold, say
 
@@ -30,6 +31,7 @@ def test_what_is_planned_is_what_everybody_knows_afterwards(memory: Memory):
     done = memory.erase(plan)
     assert {fact.fact_id for user in ("ada", "ben") for fact in memory.facts(user_id=user)} == (before - gone) | again
     assert done.verify() == done.reached
+    assert kept.sizes(memory.places.store / kept.CHECKPOINTS)[-1] == memory.store.log.head.size
     assert (done.reached.events, done.reached.shared_events) == (plan.events, plan.shared)
     assert not any(CANARY in hit.text for hit in memory.search(CANARY, user_id="ben"))
     with pytest.raises(SubjectErased):

@@ -174,6 +174,7 @@ class Erasure(Opened):
         """
         from refold.erase import find, plan, prove, requests
         from refold.erase.run import run
+        from refold.heads.configured import sign
 
         request = self.erase_show(request_id)
         target = requests.start(request)
@@ -201,6 +202,7 @@ class Erasure(Opened):
             self._back_from_running(request_id)
             raise
         requests.end(self.store, request_id, requests.Stage.ERASED, now=now, random=random)
+        sign(self.store, full=False, random=random)
         proof = prove.prove(self.store, request, reached, known, erased_at=now(), events_planned=planned.events, now=now)
         if proof.state.value != requests.Stage.REFUSED:  # it is erased, and what that is worth is not certified
             requests.end(self.store, request_id, requests.Stage(proof.state.value), now=now, random=random)
