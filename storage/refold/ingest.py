@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from refold import canonical, journal, times
 from refold.errors import SubjectErased, Usage
 from refold.keys.keyring import Keyring
-from refold.keys.subjects import alias_tag, content_tag, is_suppressed, key_tag
+from refold.keys.subjects import alias_tag, carried, content_tag, is_suppressed, key_tag, sought
 from refold.log.append import Appended, Sealable
 from refold.log.events import SubjectEntry, encode_event, encode_subject
 from refold.log.head import Head
 from refold.log.persons import persons
 from refold.log.tail import Index, Known
-from refold.model import AliasKind, Draft, EntryKind, Event, EventId, Role, Source, SubjectId, normalise
+from refold.model import WITHHELD, AliasKind, Draft, EntryKind, Event, EventId, Role, Source, SubjectId, normalise
 from refold.outside import Clock, Random
 from refold.store import Store
 
@@ -33,7 +33,7 @@ class Added:
     seq: int
     new: bool
     differs: bool = False  # it is there, but for another audience or without a person named now: it stays as it is
-    suppressed: bool = False  # it would bring back what was erased, and was left out of an import: it has no `seq` (-1)
+    suppressed: bool = False  # it would bring back what was erased, and was left out of an import: it has no `seq`
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,11 @@ def add(
     *,
     index: Index | None = None,
     ingest: bytes | None = None,
+    sees_all: bool = True,
     now: Clock,
     random: Random,
 ) -> list[Added]:
-    """Append drafts as one commit. What was seen before is not added again.
+    """Append drafts as one commit. What was seen before is not added again; where the writer does not see all, what it may see of that.
 
     A draft with a key is the same as an event of its scope with that key; within an import (`ingest` given), a draft is the same as an
     event of equal source, role, author and text. Raises Usage, SubjectErased, Locked, Blocked, WriteFailed.
@@ -62,17 +63,15 @@ def add(
     journal.require_appendable(store.places)
     recorded_at = now()
     lines = _lines(drafts, recorded_at=recorded_at)
-    batch = _Batch(store, lines, index=index, ingest=ingest, recorded_at=recorded_at, random=random)
-    done = store.log.append(batch.plan, now=now, random=random)
-    return batch.added(done)
+    batch = _Batch(store, lines, index=index, ingest=ingest, sees_all=sees_all, recorded_at=recorded_at, random=random)
+    return batch.added(store.log.append(batch.plan, now=now, random=random))
 
 
 def move_in(
     store: Store, drafts: Sequence[Draft], *, txn: str, ingest: bytes, index: Index | None = None, recorded_at: int, random: Random
 ) -> list[Added]:
     """Import drafts as the commit `txn` of a transaction under way, which holds every other append. Raises as `add` does."""
-    lines = _lines(drafts, recorded_at=recorded_at)
-    batch = _Batch(store, lines, index=index, ingest=ingest, recorded_at=recorded_at, random=random)
+    batch = _Batch(store, _lines(drafts, recorded_at=recorded_at), index=index, ingest=ingest, recorded_at=recorded_at, random=random)
     return batch.added(store.log.append(batch.plan, now=lambda: recorded_at, random=random, txn=txn))
 
 
@@ -80,8 +79,7 @@ def rehearse(
     store: Store, drafts: Sequence[Draft], *, ingest: bytes, index: Index | None = None, recorded_at: int, random: Random
 ) -> Rehearsal:
     """Return what an import would add now, and add nothing. Raises as `add` does."""
-    lines = _lines(drafts, recorded_at=recorded_at)
-    batch = _Batch(store, lines, index=index, ingest=ingest, recorded_at=recorded_at, random=random)
+    batch = _Batch(store, _lines(drafts, recorded_at=recorded_at), index=index, ingest=ingest, recorded_at=recorded_at, random=random)
     planned = batch.plan(*store.log.refresh())
     events = sum(one.kind is EntryKind.EVENT for one in planned)
     return Rehearsal(events, len(planned) - events, batch.differing)
@@ -205,11 +203,20 @@ class _Batch:
     """Drafts on their way: planned anew for every head, with ids that stay the same."""
 
     def __init__(
-        self, store: Store, lines: Sequence[_Line], *, index: Index | None, ingest: bytes | None, recorded_at: int, random: Random
+        self,
+        store: Store,
+        lines: Sequence[_Line],
+        *,
+        index: Index | None,
+        ingest: bytes | None,
+        sees_all: bool = True,
+        recorded_at: int,
+        random: Random,
     ) -> None:
         self._store = store
         self._lines = lines
         self._index = index
+        self._sees_all = sees_all
         self._is_import = ingest is not None
         self._ingest = ingest or random(16)
         self._recorded_at = recorded_at
@@ -247,7 +254,7 @@ class _Batch:
         if done:
             self._teach(done)
         made = {at: Added(self._event_ids[at], first + row, True) for at, row in self._rows.items()}
-        made |= {at: Added(self._event_ids[at], -1, False, suppressed=True) for at in self._suppressed}
+        made |= {at: Added(self._event_ids[at], WITHHELD, False, suppressed=True) for at in self._suppressed}
         for at, earlier in self._same.items():
             one = self._there.get(earlier) or made[earlier]
             made[at] = replace(one, new=False, differs=one.differs or _differs(self._lines[at], self._lines[earlier]))
@@ -256,23 +263,28 @@ class _Batch:
     def _teach(self, done: Appended) -> None:
         keyring, minted = self._declared
         subjects = {alias_tag(keyring, name): self._minted[name].subjects[0] for name in minted}
-        seen = {tag: done.first + self._rows[at] for tag, at in self._tags(keyring, of_content=True) if at in self._rows}
+        tags = self._tags(keyring, of_content=True)
+        own = ((tag, at) for base, at in tags for tag in carried(keyring, base, _audience(self._lines[at].draft)))
+        seen = {tag: done.first + self._rows[at] for tag, at in own if at in self._rows}
         self._store.log.tail.learn(keyring, done.first, done.first + done.count, subjects=subjects, seen=seen)
 
     def _recognise(self, known: Known, keyring: Keyring) -> None:
         """Find the drafts that are in the log already, or twice in this batch."""
-        tags = self._tags(keyring, of_content=self._is_import)
-        found = known.seen([tag for tag, _ in tags])
-        self._there, self._same = {}, {}
+        wanted: dict[int, list[bytes]] = {}
+        for tag, at in self._tags(keyring, of_content=self._is_import):
+            wanted.setdefault(at, []).extend(sought(keyring, tag, _audience(self._lines[at].draft), sees_all=self._sees_all))
+        found = known.seen([tag for tags in wanted.values() for tag in tags])
+        met = {at: found[tag] for at, tags in wanted.items() for tag in reversed(tags) if tag in found}
+        people = self._people([*met], known, keyring)
+        named = {at: {people.get(name) for name in self._lines[at].aliases} for at in met}
+        self._there = {at: _there(self._lines[at], self._store.log.event(seq), named[at]) for at, seq in met.items()}
+        self._same = {}
         first: dict[bytes, int] = {}
-        people = self._people([at for tag, at in tags if tag in found], known, keyring)
-        for tag, at in tags:
-            line = self._lines[at]
-            if tag in found:
-                self._there[at] = _there(line, self._store.log.event(found[tag]), {people.get(name) for name in line.aliases})
-            elif (earlier := first.setdefault(tag, at)) != at:
-                self._same[at] = earlier
-                _check_same(line.draft, self._lines[earlier].draft)
+        for at, tags in wanted.items():
+            earlier = {first.setdefault(tag, at) for tag in tags} - {at}
+            if at not in met and earlier:
+                self._same[at] = min(earlier)
+                _check_same(self._lines[at].draft, self._lines[min(earlier)].draft)
 
     def _allowed(self, fresh: Sequence[int], known: Known, keyring: Keyring) -> Sequence[int]:
         """Return the drafts that bring back nothing that was erased; an import leaves the others out. Raises SubjectErased."""

@@ -12,6 +12,7 @@ from refold.errors import Usage
 
 EventId = NewType("EventId", bytes)  # 16 random bytes, never derived from content or chain
 SubjectId = NewType("SubjectId", bytes)  # 16 random bytes, never a hash of a name
+WITHHELD = -1  # in place of a sequence number: there is none, or whoever asks may not know it
 Span = tuple[int, int]  # half-open, in characters of the event's text
 
 

@@ -25,9 +25,14 @@ class Principal:
     labels: frozenset[str] | None
     users: tuple[str, ...] | None = None
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is anything that it may not see."""
+        return self.labels is not None or self.users is not None
+
     def need_everything(self) -> None:
         """Refuse a principal that is limited, for what sees everything. Raises NotAllowed."""
-        if self.labels is not None or self.users is not None:
+        if self.is_limited:
             raise NotAllowed("this needs a principal who may see everything", hint="refold help principals")
 
     def limit(self, scope: Scope) -> Scope:

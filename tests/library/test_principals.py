@@ -68,7 +68,7 @@ LIMITED = {
     "add": lambda memory: memory.add("I live in Oslo.", user_id="ben"),
     "add_many": lambda memory: memory.add_many([Draft("I live in Oslo.", scope=Scope("ben"))]),
 }
-NOT_VERBS = {"erasures_after", "scope", "close", "create", "open", "places", "principal"}
+NOT_VERBS = {"erasures_after", "scope", "is_limited", "close", "create", "open", "places", "principal"}
 
 
 def memory_of(store: Store, principal: Principal | None) -> Memory:

@@ -60,6 +60,10 @@ def _run(entry: catalogue.Entry, rest: Sequence[str]) -> Outcome:
     command = import_module(f"refold.cli.{entry.module}").RUNS[entry.name]
     given = arguments.parser(entry, command.configure).parse(rest)
     arguments.fill_from_stdin(given)
+    if given.principal and entry.name not in catalogue.FOR_LIMITED:
+        from refold import settings
+
+        settings.load().principal(given.principal).need_everything()
     return command.run(given)
 
 

@@ -108,6 +108,9 @@ GROUPS = (
 
 COMMANDS = {entry.name: entry for group in GROUPS for entry in group.entries}
 
+# What a limited principal may do: it sees and adds what is its own. Everything else is the operator's.
+FOR_LIMITED = {"init", "add", "import", "search", "context", "facts", "why", "mcp", "mcp config", "demo", "help"}
+
 # Beyond the classes of refold.errors: what ends a command from outside. Both follow the shell's 128 + signal.
 INTERRUPTED = 130
 PIPE_CLOSED = 141

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refold import disclaimers, times
-from refold.cli import arguments, model_fold
+from refold.cli import arguments, model_fold, shown
 from refold.cli.command import FORMAT_VERSION, Command, cautions, cut, incomplete_since, opened
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.progress import progress
 from refold.cli.visible import from_here, money, plural, table
 from refold.closed.closure import Level
-from refold.model import Role
+from refold.model import WITHHELD, Role
 from refold.reading import Standing
 
 if TYPE_CHECKING:
@@ -85,13 +85,19 @@ def _add(given: Namespace) -> Outcome:
             corrects=given.corrects,
         )
         findings = cautions(memory, **arguments.scope(given)) if given.corrects is None else _unread(memory, added, given)
-    data = {"event_id": added.event_id.hex(), "seq": added.seq, "new": added.new}
-    lines = [f"event {added.event_id.hex()}  seq {added.seq}" + ("" if added.new else "  (was there already)")]
+    data = {"event_id": added.event_id.hex(), "seq": shown.number(added.seq), "new": added.new}
+    lines = [
+        f"event {added.event_id.hex()}"
+        + ("" if added.seq == WITHHELD else f"  seq {added.seq}")
+        + ("" if added.new else "  (was there already)")
+    ]
     return Outcome(data, lines, findings, format_version=FORMAT_VERSION)
 
 
 def _unread(memory: Memory, added: Added, given: Namespace) -> list[Finding]:
     """Return a warning where a correction says nothing that is read as a statement of what it corrects."""
+    if memory.is_limited:  # what reads an event is the operator's to know
+        return []
     relation = memory.why(given.corrects, **arguments.scope(given)).fact.relation
     if memory.store.log.event(added.seq).asserts and memory.reads_as(added, relation):
         return []

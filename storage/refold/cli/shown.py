@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from refold import times
 from refold.cli.visible import quoted, table
-from refold.model import Modality
+from refold.model import WITHHELD, Modality
 from refold.reading import Fact, Hit, Standing
 
 if TYPE_CHECKING:
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
 
 SHORT_ID = 8  # hex digits of a fact id that a person types
 _NOTE = re.compile(r"note:[0-9a-f]{32}")  # what has no source but itself
+
+
+def number(seq: int) -> int | None:
+    """Return a sequence number; None where whoever asks may not know it."""
+    return None if seq == WITHHELD else seq
 
 
 def fact_data(fact: Fact) -> dict[str, object]:
@@ -36,7 +41,7 @@ def fact_data(fact: Fact) -> dict[str, object]:
         "valid_to": moment(fact.valid_to),
         "valid_precision": None if fact.valid_precision is None else fact.valid_precision.name.lower(),
         "valid_source": fact.valid_source,
-        "seq": fact.seq,
+        "seq": number(fact.seq),
         "source": fact.source,
         "quote": fact.quote,
         "extractor": fact.extractor,
@@ -54,7 +59,7 @@ def hit_data(hit: Hit) -> dict[str, object]:
     """Return a found event under the keys of the envelope."""
     data: dict[str, object] = {
         "event_id": hit.event_id.hex(),
-        "seq": hit.seq,
+        "seq": number(hit.seq),
         "text": hit.text,
         "source": hit.source,
         "said_at": times.iso(hit.said_at),

@@ -181,7 +181,8 @@ Principals stand in the settings:
     users = ["ada"]          # whose memory; leave it out for everybody's
 
 A principal with users adds what these say, not what others do; one with labels adds only under labels that it holds.
-`operator` stands there from the start and sees all.
+`operator` stands there from the start and sees all. Whoever does not is told nothing of what it may not see: not by an answer, a score,
+a count or an error, nor by sequence numbers, whose gaps would count it. Every command that neither asks nor adds is the operator's.
 """,
     ),
     "mcp": (

@@ -13,6 +13,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -68,6 +69,7 @@ def import_files(
     options: Options | None = None,
     index: Callable[[], AbstractContextManager[ingest.Index | None]] = nullcontext,
     check: Check = lambda draft: None,
+    sees_all: bool = True,
     now: Clock,
     random: Random = os.urandom,
     progress: Callable[[Progress], None] | None = None,
@@ -86,11 +88,12 @@ def import_files(
     check(anything)
     files = [*found(paths)]
     run = random(16)
+    add = partial(ingest.add, store, ingest=run, sees_all=sees_all, now=now, random=random)
     tally = _Tally()
     for group in _batches(_records(files, chosen=chosen, options=options, started=started, check=check), batch):
         drafts = [each for each in group if isinstance(each, Draft) and each.text.strip()]
         with index() as known:  # for each batch anew: an import takes long, and nobody waits for it
-            tally.note(group, ingest.add(store, drafts, index=known, ingest=run, now=now, random=random) if drafts else ())
+            tally.note(group, add(drafts, index=known) if drafts else ())
         if progress:
             progress(Progress(tally.files, len(files), tally.added + tally.already, tally.malformed_count))
     if not tally.files or tally.is_all_malformed:

@@ -15,6 +15,8 @@ SUPPRESSED_ALIAS = label("refold/suppressed/alias/v1")
 SUPPRESSED_SOURCE = label("refold/suppressed/source/v1")
 KEYED = label("refold/seen/key/v1")
 CONTENT = label("refold/seen/content/v1")
+AMONG = label("refold/seen/among/v1")
+LABELLED = label("refold/seen/labelled/v1")
 
 
 def alias_tag(keyring: Keyring, alias: str) -> bytes:
@@ -61,4 +63,27 @@ def _length(text: str | None) -> int:
 def seen_tags(keyring: Keyring, event: Event) -> list[bytes]:
     """Return every tag by which this event is recognised when it comes again."""
     tags = [content_tag(keyring, event.source, event.scope, event.role, event.author, event.text)]
-    return tags if event.key is None else [*tags, key_tag(keyring, event.key, event.scope)]
+    tags += [] if event.key is None else [key_tag(keyring, event.key, event.scope)]
+    return [each for tag in tags for each in carried(keyring, tag, event.audience)]
+
+
+def carried(keyring: Keyring, tag: bytes, audience: tuple[str, ...]) -> list[bytes]:
+    """Return the tags of an event for these labels, of which `tag` would be the one if it had none."""
+    return [_among(keyring, tag, audience), _labelled(keyring, tag)] if audience else [tag]
+
+
+def sought(keyring: Keyring, tag: bytes, audience: tuple[str, ...], *, sees_all: bool) -> list[bytes]:
+    """Return the tags that a draft is looked for under: of the same labels first, then, for whoever sees all, of others.
+
+    A limited principal adds under labels that it holds, so that what it meets is what it may see: what is hidden is never met.
+    """
+    own = _among(keyring, tag, audience) if audience else tag
+    return [*dict.fromkeys([own, tag, _labelled(keyring, tag)])] if sees_all else [own]
+
+
+def _among(keyring: Keyring, tag: bytes, audience: tuple[str, ...]) -> bytes:
+    return mac(keyring.idem_key, AMONG + tag + canonical.encode(list(audience)))[:TAG_BYTES]
+
+
+def _labelled(keyring: Keyring, tag: bytes) -> bytes:
+    return mac(keyring.idem_key, LABELLED + tag)[:TAG_BYTES]

@@ -174,7 +174,7 @@ class Tools:
         """Say who you are to this memory, whose memory and which labels you may see, and how many events no fold has read yet."""
         memory, scope = self._memory(), {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         who = memory.principal
-        all_seeing = who is None or (who.labels is None and who.users is None)
+        all_seeing = not memory.is_limited
         counts = memory.status() if all_seeing else None
         health = answers.Health(
             sees_everything=all_seeing,

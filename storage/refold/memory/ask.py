@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from refold import given
+from refold.memory import withheld
 from refold.memory.opened import Opened
 from refold.reading import Fact, Hit
 
@@ -40,7 +42,8 @@ class Ask(Opened):
 
         view = self._view(user_id, agent_id, run_id)
         with self._reading() as state:
-            return find(state, self._tail.behind(state), self.store.log, view, query, limit=limit, explain=explain)
+            found = find(state, self._tail.behind(state), self.store.log, view, query, limit=limit, explain=explain)
+        return replace(found, hits=[withheld.hit(hit) for hit in found.hits]) if self.is_limited else found
 
     def context(
         self, query: str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None, tokens: int = 300
@@ -68,13 +71,15 @@ class Ask(Opened):
     ) -> list[Fact]:
         """Return what holds; with `history` also what held, with `all` whatever was stated.
 
-        `as_of` is a sequence number or an ISO time (nothing recorded after it counts), `valid_at` a time in the world.
+        `as_of` is a sequence number or an ISO time (nothing recorded after it counts), `valid_at` a time in the world. A limited principal
+        asks by time: by numbers it would count what it may not see.
         """
         from refold.state.facts import facts
 
         view = self._view(user_id, agent_id, run_id, as_of=as_of, valid_at=valid_at)
         with self._asking() as state:
-            return facts(state, self.store.log, view, entity=entity, relation=relation, history=history, all=all, limit=limit)
+            found = facts(state, self.store.log, view, entity=entity, relation=relation, history=history, all=all, limit=limit)
+        return [withheld.fact(fact) for fact in found] if self.is_limited else found
 
     def erasures_after(self, as_of: str | int) -> int:
         """Return how many erasures came after a point: what they took is in no answer about the time before either."""
@@ -105,6 +110,10 @@ class Ask(Opened):
         `fact` is a fact, its id, or at least the first 8 hex digits of its id: with fewer, facts could be found that one was never told.
         Without a scope or principal, events with audience labels stay hidden.
         """
+        explained = self._why(fact, user_id, agent_id, run_id)
+        return withheld.explanation(explained) if self.is_limited else explained
+
+    def _why(self, fact: Fact | bytes | str, user_id: str | None, agent_id: str | None, run_id: str | None) -> Explanation:
         from refold.state.why import why
 
         wanted = fact.fact_id if isinstance(fact, Fact) else fact if isinstance(fact, bytes) else given.fact_id(fact)

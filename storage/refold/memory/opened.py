@@ -11,7 +11,7 @@ from typing import Self
 
 from refold import given, settings, times
 from refold import store as stores
-from refold.errors import Usage
+from refold.errors import NotAllowed, Usage
 from refold.model import Draft, Scope, View
 from refold.outside import Clock, Random, clock
 from refold.settings import Principal
@@ -82,6 +82,11 @@ class Opened:
         return self._principal
 
     @property
+    def is_limited(self) -> bool:
+        """Whether there is anything that this principal may not see."""
+        return self._principal is not None and self._principal.is_limited
+
+    @property
     def places(self) -> Places:
         return self.store.places
 
@@ -122,6 +127,8 @@ class Opened:
         needs_scope: bool = True,
     ) -> View:
         scope = self.scope(user_id, agent_id, run_id)
+        if isinstance(as_of, int) and self.is_limited:
+            raise NotAllowed("sequence numbers count what this principal may not see: ask by time", hint="refold help principals")
         if needs_scope and scope.is_empty and self._principal is None:
             raise Usage("whose memory is meant: a question needs a user, an agent, a run or a principal", hint="refold help scope")
         return View(

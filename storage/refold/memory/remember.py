@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refold import given, ingest
+from refold.memory import withheld
 from refold.memory.ask import Ask
 from refold.model import Draft, Role, Source
 
@@ -73,7 +74,7 @@ class Remember(Ask):
         from refold import corrections
 
         scope = draft.scope
-        explained = self.why(corrects, user_id=scope.user, agent_id=scope.agent, run_id=scope.run)
+        explained = self._why(corrects, scope.user, scope.agent, scope.run)
         corrected = corrections.source_of(explained, self.store.log)
         return corrections.correcting(draft, explained, corrected, recorded_at=self._now())
 
@@ -83,7 +84,8 @@ class Remember(Ask):
         for draft in drafts:
             self._check_may_add(draft)
         with self._knowing() as state:
-            return ingest.add(self.store, drafts, index=state, now=self._now, random=self._random)
+            added = ingest.add(self.store, drafts, index=state, sees_all=not self.is_limited, now=self._now, random=self._random)
+        return [withheld.added(one) for one in added] if self.is_limited else added
 
     def import_files(
         self,
@@ -109,6 +111,7 @@ class Remember(Ask):
             mapped=mapping,
             options=replace(options, user=scope.user),
             check=self._check_may_add,
+            sees_all=not self.is_limited,
             index=self._knowing,
             now=self._now,
             random=self._random,

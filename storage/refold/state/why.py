@@ -13,7 +13,7 @@ from refold.fold.merge import Policy, Stance
 from refold.fold.relations import Relations
 from refold.fold.rules import Known, Pattern, Rule, Rules, derive
 from refold.log.log import Log
-from refold.model import EventId, Span, View
+from refold.model import WITHHELD, EventId, Span, View
 from refold.reading import Claim, Fact
 from refold.state.facts import Look, entities_named
 from refold.state.generation import State
@@ -255,7 +255,7 @@ def as_data(explanation: Explanation, fact_data: Callable[[Fact], dict[str, Any]
 def _saying_data(saying: Saying) -> dict[str, Any]:
     return {
         "event_id": saying.event_id.hex(),
-        "seq": saying.seq,
+        "seq": None if saying.seq == WITHHELD else saying.seq,
         "source": saying.source,
         "said_at": times.iso(saying.said_at),
         "recorded_at": times.iso(saying.recorded_at),
