@@ -58,6 +58,9 @@ class Input:
     model: str
     made: bool  # now; else a recording was reused
     fault: str = ""
+    prompt_tokens: int = 0  # as the provider counted them, in the answer
+    completion_tokens: int = 0
+    cost: int = 0  # in 10⁻⁹ of the price table's currency
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,11 @@ class Asked:
     named: Mapping[str, Event]
     old: tuple[int, ...]
     earlier: tuple[Input, ...] = ()  # draws whose answers were in another form
+
+    @property
+    def source(self) -> str:
+        """Return the source that it is about: a block is of one."""
+        return next(iter(self.named.values())).source.document
 
     @property
     def read(self) -> list[Event]:
@@ -270,5 +278,6 @@ def _digest(rows: Rows) -> bytes:
 def _input(answer: Answer | Failed) -> Input:
     call_id = "" if answer.call_id is None else answer.call_id.hex()
     if isinstance(answer, Answer):
-        return Input(call_id, answer.tag.hex(), answer.size, answer.model, answer.made)
+        counted = (0, 0) if answer.tokens is None else (answer.tokens.prompt, answer.tokens.completion)
+        return Input(call_id, answer.tag.hex(), answer.size, answer.model, answer.made, "", *counted, answer.cost or 0)
     return Input(call_id, answer.tag.hex(), answer.size, answer.model, answer.attempts > 0, answer.fault.value)

@@ -15,7 +15,8 @@ from enum import StrEnum
 from functools import partial
 
 from refold import journal
-from refold.asking import Asking, Estimate, Input, Model
+from refold.asking import Asking, Estimate, Input, Model, Outcome
+from refold.calls.costs import Cost
 from refold.calls.pace import Spent
 from refold.closed import fold as closed
 from refold.closed.closure import Level
@@ -109,6 +110,7 @@ class FoldReport:
     pending: int = 0  # events that a model has not answered about
     faults: Mapping[str, int] = field(default_factory=dict)  # why, by the requests that failed
     spent: Spent | None = None  # on a model
+    sources: Mapping[str, Cost] = field(default_factory=dict)  # the same by what was asked about, without attempts that were tried again
 
     @property
     def counts(self) -> dict[str, int]:
@@ -151,6 +153,7 @@ class Fold:
         self._asking = Asking(store, base, model.recipe, relations, first=self.plan.first, end=self.plan.end) if model else None
         self._blocks = self._asking.of(self.plan.batches) if self._asking else []
         self.done: list[BatchDone] = []
+        self._costs: dict[str, Cost] = {}
 
     def batch(self, first: int, end: int) -> BatchDone:
         """Fold the entries [first, end). Raises Corrupt, KeyMissing."""
@@ -179,7 +182,16 @@ class Fold:
             else:
                 self._builder.add_folded(outcome.events, outcome.folded, voids=outcome.asked.old)
                 counts.update(**_sizes(outcome.folded))
+            self._count_cost(outcome)
             yield from outcome.inputs
+
+    def _count_cost(self, outcome: Outcome) -> None:
+        own = self._costs.setdefault(outcome.asked.source, Cost())
+        for one in outcome.inputs:
+            if one.made:
+                own.add(one.prompt_tokens, one.completion_tokens, one.cost)
+            else:
+                own.reused += 1
 
     def publish(self, *, now: Clock) -> Published | None:
         """Make what was folded the current generation; None where there is nothing new. Raises Moved, Locked, WriteFailed."""
@@ -202,6 +214,7 @@ class Fold:
             extractor=self._model.recipe.extractor if self._model else EXTRACTOR,
             faults=Counter(one.fault for done in self.done for one in done.inputs if one.fault),
             spent=self._model.gateway.spent if self._model else None,
+            sources=self._costs,
         )
 
 

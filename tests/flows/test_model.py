@@ -62,7 +62,7 @@ def test_what_a_model_was_sent_is_told_by_ids_and_digests(store: Store, server: 
     counts = nightly.night(store.origin, full=False)
     assert (counts["calls"], counts["reused"], counts["pending"], counts["assertions"]) == (1, 0, 0, 1)
     (row,) = told.artifacts["recorded-inputs"]
-    assert row.keys() == {"call_id", "digest", "size", "model", "made", "fault"}
+    assert row.keys() == {"call_id", "digest", "size", "model", "made", "fault", "prompt_tokens", "completion_tokens", "cost"}
     assert (row["size"], row["model"], row["made"]) == (len(server.asked[0].body), "small", True)
     for said in ("Zebulon", "Ouagadougou"):
         assert said not in json.dumps(told.artifacts, default=str)

@@ -171,3 +171,26 @@ def test_a_library_folds_by_a_choice(shell, server):
         assert memory.fold(by=chosen, require_closure="declared").closure_level is Level.DECLARED
         with pytest.raises(Usage):
             Choice.of(model="small", calls="sometimes")
+
+
+def test_what_a_fold_cost_is_told_by_source_and_what_calls_cost_by_run_and_source(shell, server, tmp_path):
+    priced = ("# [price]", '[price]\ncurrency = "EUR"\ninput = 1000\noutput = 2000')
+    own = recipe(tmp_path, server, priced)
+    shell("add", "I live in Ghent.", "--user", "ben", "--source", "chat:8#1")
+    server.script = lambda asked: answer('{"facts":[],"aliases":[]}', usage=(100, 10) if "Ghent" in asked.text else (30, 5))
+    done = shell.json("fold", "--recipe", own).data
+    dearer = {"source": "chat:8", "calls": 1, "reused": 0, "prompt_tokens": 100, "completion_tokens": 10, "cost": 120_000_000}
+    cheaper = {"source": "chat:7", "calls": 1, "reused": 0, "prompt_tokens": 30, "completion_tokens": 5, "cost": 40_000_000}
+    assert done["sources"] == [dearer, cheaper]
+    assert sum(one["cost"] for one in done["sources"]) == done["spent"]["cost"]
+    shell("fold", "--recipe", own, "--fresh")
+    again = shell.json("fold", "--recipe", own, "--full").data
+    assert again["sources"] == []
+    runs = shell.json("calls", "list", "--by", "run").data["runs"]
+    assert [(one["calls"], one["prompt_tokens"], one["cost"]) for one in runs] == [(2, 130, 160_000_000)] * 2
+    sources = shell.json("calls", "list", "--by", "source").data["sources"]
+    assert sorted((one["source"], one["calls"], one["cost"]) for one in sources) == [
+        ("chat:7", 2, 80_000_000),
+        ("chat:8", 2, 240_000_000),
+    ]
+    assert "chat:8" in shell("calls", "list", "--by", "source").out

@@ -18,6 +18,7 @@ from refold.cli.visible import money, plural, table, visible
 from refold.errors import Usage
 
 if TYPE_CHECKING:
+    from refold.calls.costs import Cost
     from refold.calls.recording import Recording
     from refold.calls.recordings import Recorded, Recordings
     from refold.memory import Memory
@@ -39,18 +40,45 @@ def _recordings(given: Namespace, memory: Memory) -> Recordings:
 
 def _configure_list(command: ArgumentParser) -> None:
     arguments.add_limit(command, 20)
+    what = "sum what calls took by the run that made them, or by the source that they were about"
+    command.add_argument("--by", type=arguments.one_of("run", "source"), metavar="run|source", help=what)
 
 
 def _list(given: Namespace) -> Outcome:
     tally: Counter[str] = Counter()
     with opened(given) as memory:
         recordings = _recordings(given, memory)
+        if given.by:
+            return _summed(given, memory, recordings)
         found = list(itertools.islice(recordings.all(tally=tally), given.limit))
         totals = recordings.totals()
     lines = table(map(_row, found), head=("call", "when", "model", "answer", "events", "tokens", "cost")) if found else []
     lines += ["", plural(totals.calls, "call")] if found else [plural(totals.calls, "call")]
     data = {"calls": [_data(one) for one in found], "total": totals.calls}
     return Outcome(data, lines, format_version=FORMAT_VERSION)
+
+
+def _summed(given: Namespace, memory: Memory, recordings: Recordings) -> Outcome:
+    """Sum all that can be opened: what is erased is in the total alone."""
+    from refold.calls.costs import by_run, by_source
+    from refold.state.generation import State
+
+    if given.by == "run":
+        sums = by_run(recordings.all())
+    else:
+        events = State.open(memory.store).table("events", ["event_id", "source"])
+        sums = by_source(recordings.all(), dict(zip(*(events[name].to_pylist() for name in ("event_id", "source")), strict=True)))
+    shown = list(sums.items())[: given.limit]
+    data = {f"{given.by}s": [{given.by: name} | _counted(cost) for name, cost in shown], "total": recordings.totals().calls}
+    rows = [
+        (visible(name[:32]) or "not folded yet", f"{cost.calls:,}", f"{cost.prompt_tokens:,} + {cost.completion_tokens:,}")
+        for name, cost in shown
+    ]
+    return Outcome(data, table(rows, head=(given.by, "calls", "tokens")) if rows else ["no calls"], format_version=FORMAT_VERSION)
+
+
+def _counted(cost: Cost) -> dict[str, int]:
+    return {name: getattr(cost, name) for name in ("calls", "prompt_tokens", "completion_tokens", "cost")}
 
 
 def _row(one: Recorded) -> tuple[str, ...]:

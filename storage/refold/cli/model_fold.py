@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from refold import disclaimers
@@ -13,6 +13,7 @@ from refold.cli.visible import plural, visible
 from refold.errors import ModelFailed
 
 if TYPE_CHECKING:
+    from refold.calls.costs import Cost
     from refold.calls.pace import Spent
     from refold.extractors import Choice
     from refold.folding import FoldPlan, FoldReport
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 MODES = ("live", "replay", "verify", "refresh")
 BUDGET = "budget"
 NANOS = 1_000_000_000
+SOURCES_SHOWN_MAX = 5
 
 
 def configure(command: ArgumentParser) -> None:
@@ -76,8 +78,12 @@ def told(report: FoldReport, outcome: Outcome) -> Outcome:
     if spent is None:
         return replace(outcome, disclaimers=(disclaimers.SYMBOLIC,))
     data = {**outcome.data, "extractor": report.extractor, "pending": report.pending, "faults": dict(report.faults), "spent": _spent(spent)}
+    data["sources"] = [{"source": source, **asdict(cost)} for source, cost in _dearest(report)]
     asked = f"asked      {plural(spent.calls, 'call')} of {report.extractor}, {spent.reused:,} answered by recordings"
     lines = [*outcome.lines, visible(asked), f"took       {plural(spent.tokens, 'token')}, {spent.cost / NANOS:,.4f} by the price table"]
+    for source, cost in _dearest(report)[:SOURCES_SHOWN_MAX]:
+        asked = f"{plural(cost.calls, 'call')}, {plural(cost.prompt_tokens + cost.completion_tokens, 'token')}"
+        lines.append(visible(f"           {asked} about {source}"))
     if spent.differing:
         lines.append(f"differing  {plural(spent.differing, 'answer')}: the model says otherwise now; what is recorded was kept")
     if not report.pending:
@@ -90,6 +96,12 @@ def told(report: FoldReport, outcome: Outcome) -> Outcome:
     finding = Finding(ModelFailed.code, "error", message, remediation="refold calls list")
     failed = {"exit_code": ModelFailed.exit_code, "exit_class": ModelFailed.exit_class}
     return replace(outcome, data=data, lines=lines, findings=(finding,), **failed)
+
+
+def _dearest(report: FoldReport) -> list[tuple[str, Cost]]:
+    """Return the sources that calls were made about, what took most first."""
+    asked = [(source, cost) for source, cost in report.sources.items() if cost.calls]
+    return sorted(asked, key=lambda pair: (-pair[1].cost, -pair[1].prompt_tokens - pair[1].completion_tokens, pair[0]))
 
 
 def _spent(spent: Spent) -> dict[str, int]:
