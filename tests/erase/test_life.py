@@ -6,6 +6,7 @@ import io
 import json
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -175,6 +176,29 @@ def test_e33_what_was_found_does_not_open_after_the_erasure_not_even_from_a_copy
         for dark in (request_id, other.request_id):
             with pytest.raises(KeyMissing, match="went dark"):
                 memory.erase_show(dark)
+
+
+def test_e33_a_request_that_outlived_an_earlier_erasure_goes_dark_with_its_own_person(memory: Memory):
+    with memory:
+        waiting = memory.erase_request(RUTH).request_id
+        first = ready(memory, Selector(aliases=((AliasKind.HANDLE, "ben"),)))
+        memory.erase_approve(first)
+        memory.erase_run(first)
+        assert memory.erase_show(waiting).selector == RUTH
+        again = ready(memory)
+        memory.erase_approve(again)
+        memory.erase_run(again)
+        for dark in (waiting, again):
+            with pytest.raises(KeyMissing, match="went dark"):
+                memory.erase_show(dark)
+
+
+def test_a_run_that_was_killed_before_anything_was_erased_can_be_planned_anew(memory: Memory):
+    with memory:
+        request_id = ready(memory)
+        memory.erase_approve(request_id)
+        memory._changed(request_id, lambda one: replace(one, stage=Stage.RUNNING))
+        assert memory.erase_find(request_id).stage is Stage.REVIEWED
 
 
 def test_e6_a_mention_that_comes_after_the_plan_stops_the_run_and_is_found_again(memory: Memory):

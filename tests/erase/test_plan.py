@@ -95,6 +95,16 @@ def test_e26_an_older_statement_that_holds_again_is_in_the_plan(family: Memory):
         assert ("ada", "lives_in", "", "munich") in map(told, changes.of_others(ruth).gone)
 
 
+def test_e43_what_follows_by_rule_changes_as_planned_too(family: Memory):
+    with family:
+        target, before = target_of(family, (AliasKind.HANDLE, "ruth"), (AliasKind.NAME, "Ruth")), known(family.store)
+        changes = diff(State.open(family.store), target)
+        assert any(fact.rule for fact in changes.gone)
+        run(family.store, target, now=now, random=os.urandom)
+        after = known(family.store)
+        assert (before - after, after - before) == (Counter(map(told, changes.gone)), Counter(map(told, changes.again)))
+
+
 def test_planning_changes_nothing(family: Memory):
     with family:
         places = family.places

@@ -251,6 +251,8 @@ def _one_status(memory: Memory, request_id: bytes) -> Outcome:
         request = memory.erase_show(request_id)
     except KeyMissing:
         lines = [*table(rows), "", "what it was about is dark, as it was meant to be"]
+        if outline.stage is Stage.RUNNING:
+            lines.append("the run was interrupted after that: refold recover")
         return Outcome(_outline(outline), lines, format_version=FORMAT_VERSION)
     lines = [*table(rows), "", f"due {times.day(request.due)}", *([visible(request.reason)] if request.reason else [])]
     return Outcome(_data(request), lines, format_version=FORMAT_VERSION)

@@ -26,8 +26,9 @@ from refold.store import Store
 
 FOLDER = "requests"
 DAYS_TO_ANSWER = 30
+# A request that opens was not carried out yet: where one is `running` still, the run was killed, and what it began can be rolled back.
 OVER = frozenset({Stage.CERTIFIED, Stage.CERTIFIED_EXCEPT, Stage.REFUSED, Stage.RELEASED})
-BEFORE_RUN = frozenset({Stage.REQUESTED, Stage.FOUND, Stage.REVIEWED, Stage.PLANNED, Stage.APPROVED})
+BEFORE_RUN = frozenset({Stage.REQUESTED, Stage.FOUND, Stage.REVIEWED, Stage.PLANNED, Stage.APPROVED, Stage.RUNNING})
 Change = Callable[[Request], Request]
 
 
