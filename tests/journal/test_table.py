@@ -7,17 +7,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from refold import journal
+from refold import journal, settings
+from refold.copies.mirror import mirror
+from refold.heads import rotation
 from refold.journal import Direction, Entry
 from refold.migrate import capture
+from refold.recover import shorter
 from refold.recover.intents import KNOWN
+from refold.recover.repair import repair
 from refold.recover.reset import reset
+from refold.recover.sources import known
 from refold.store import Places, create, open_store
 from refold.store import places as find_places
 from tests.conftest import now
@@ -25,6 +30,7 @@ from tests.erase.small import erase, filled, ruth
 from tests.journal import LISTS, SAMPLE, ground, in_child, left, picture, stopped_after, unsynced
 from tests.migrate import ANSWERS, canonicalized, moved, prepared
 from tests.recover.conftest import fill
+from tests.recover.damage import flip, flip_payload, path_with
 
 README = Path(journal.__file__).parents[2] / "README.md"
 BEGIN, END = "<!-- transactions: written by tests/journal/test_table.py -->", "<!-- end of transactions -->"
@@ -72,6 +78,51 @@ def decisive_steps(steps: list[str]) -> list[int]:
     return [*telling, len(steps) - 1]
 
 
+def rotate(places: Places) -> None:
+    with open_store(places) as store:
+        rotation.rotate(store, random=os.urandom)
+
+
+def with_a_damaged_part(folder: Path) -> Places:
+    places = fill(folder)
+    with unsynced():
+        mirror(places, folder / "mirror")
+    flip(path_with(places, 1), -3)
+    return places
+
+
+def with_a_damaged_payload(folder: Path) -> Places:
+    places = fill(folder)
+    flip_payload(places, 1)
+    return places
+
+
+def with_an_unreadable_end(folder: Path) -> Places:
+    places = fill(folder)
+    newest = max((places.store / "log/commits").iterdir())
+    newest.write_bytes(b"")
+    return places
+
+
+def heal(places: Places) -> None:
+    repaired(places, copies=[places.store.parent / "mirror"])
+
+
+def go_past(places: Places) -> None:
+    repaired(places, past_damage=True)
+
+
+def give_up(places: Places) -> None:
+    repaired(places, give_up=True)
+
+
+def repaired(places: Places, *, copies: Sequence[Path] = (), past_damage: bool = False, give_up: bool = False) -> None:
+    sources = known(places, settings.load({}), copies)
+    chosen = {"past_damage": past_damage, "give_up": give_up}
+    repair(places, sources, confirm=places.origin, **chosen, now=now, random=os.urandom)
+
+
+SIGNED = r"store/receipts(/.*)?"  # what was found damaged is signed before anything is done about it
 BEGUN = r"store/state/(runs/[0-9a-f]{32}|[0-9]{12})|store/log/(commits|parts)/.*|vault/keys/epoch-000002(/.*)?|root/root\.000002"
 
 KINDS = (
@@ -80,6 +131,10 @@ KINDS = (
     Kind("removals without copies", ground, commit("erasing")),
     Kind("reset", fill, lambda places: reset(places, confirm=places.origin)),
     Kind("migrate", with_a_move, move_in),
+    Kind("key rotate", fill, rotate, leaves=r"vault/signing/000002\.key"),
+    Kind("recover --log, healing", with_a_damaged_part, heal, leaves=SIGNED),
+    Kind("recover --log, going past damage", with_a_damaged_payload, go_past, leaves=SIGNED),
+    Kind("recover --log, giving up the end", with_an_unreadable_end, give_up, leaves=SIGNED),
     Kind("erase", filled, erase_ruth, decisive_steps, BEGUN, "its fence is lifted, and all else is as before"),
 )
 
@@ -124,6 +179,7 @@ COMMITS = {
     "erase-fence": "a commit of the fence",
     "erase": "the older root destroyed, a commit without the payloads",
     "erase-lift": "a commit of the lift",
+    "give-up": "what cannot be read removed, a commit of what is given up",
 }
 
 
@@ -133,17 +189,20 @@ def what(step: object) -> str:
         return COMMITS.get(step.intent, "a commit to the log")
     assert isinstance(step, journal.RecordedChange)
     verb = "remove" if step.after.is_absent else "make" if step.before.is_absent else "replace"
-    thing = "a folder" if journal.FOLDER in (step.before.what, step.after.what) else f"`{re.sub('[0-9a-f]{32}', '<id>', str(step.target))}`"
+    target = re.sub("[0-9a-f]{32}", "<id>", str(step.target))
+    target = re.sub(r"[0-9]{20}-[0-9a-f]{16}\.parquet", "<part>", re.sub(r"(?<=\.)[0-9a-f]{16}$", "<digest>", target))
+    thing = "a folder" if journal.FOLDER in (step.before.what, step.after.what) else f"`{target}`"
     return f"{verb} {thing}" + (", the point of no return" if step.point_of_no_return else "")
 
 
 def outcome(places: Places, entry: Entry, direction: Direction) -> str:
     """Recover in a direction, and say where it ended."""
-    inspection = journal.inspect(places, entry.id, open_store=lambda: open_store(places), intents=KNOWN)
+    opening = shorter.opening(places, entry.journal.kind if entry.journal else None)
+    inspection = journal.inspect(places, entry.id, open_store=opening, intents=KNOWN)
     if not inspection.is_safe(direction):
         return f"refused: {inspection.against[direction][0].message}"
     with unsynced():
-        journal.recover(places, entry.id, direction, open_store=lambda: open_store(places), intents=KNOWN)
+        journal.recover(places, entry.id, direction, open_store=opening, intents=KNOWN)
     return "done"
 
 

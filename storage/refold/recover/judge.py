@@ -268,7 +268,7 @@ def _directive(evidence: Evidence, found: _Found, kind: Kind) -> tuple[Directive
     if kind is Kind.INTACT:
         return Directive.PROCEED, "every entry that was looked at is what was signed"
     if kind is Kind.RECOVERABLE:
-        return Directive.PROCEED, "all damage lies below a checkpoint, and everything after it verifies"
+        return Directive.PROCEED, "all damage lies below a checkpoint, all after it verifies, and a replay first compares the state with it"
     if policy.allow_partial_replay:
         return Directive.PROCEED, "the entries before the first damage verify, and the policy allows to replay them alone"
     return Directive.HALT, "entries after the newest checkpoint are damaged, and the policy allows no partial replay"
