@@ -26,6 +26,7 @@ from refold.store import Places, vault_of
 from refold.verdict import Checkpoint, Known, Policy, SeenHead, Verdict
 
 PARTS_AT_ONCE = 8  # what a process is handed at a time
+BYTES_AT_ONCE = 16 << 20  # of them, unless one part alone has more
 ALONE_BYTES_MAX = 128 << 20  # of parts whose entries are hashed; below, starting processes takes longer than it saves
 ONLY_FILES = 16  # times as many bytes are compared as a file in that time
 LENIENT = Policy()
@@ -142,13 +143,25 @@ def _is_told(told: History, first: int, end: int) -> bool:
 def checked(folder: Path, todo: list[Job], workers: int, progress: Progress) -> list[PartSeen]:
     """Check all parts, in as many processes as that is worth."""
     total = sum(job.part.count for job in todo)
-    handed = [todo[at : at + PARTS_AT_ONCE] for at in range(0, len(todo), PARTS_AT_ONCE)]
+    handed = list(handed_out(todo))
     work = sum(job.part.size // (1 if job.deep or job.rooted else ONLY_FILES) for job in todo)
     found: list[PartSeen] = []
     for some in _handed(folder, handed, min(workers, len(handed)) if work > ALONE_BYTES_MAX else 1):
         found += some
         progress(sum(part.part.count for part in found), total)
     return found
+
+
+def handed_out(todo: Sequence[Job]) -> Iterator[list[Job]]:
+    """Yield what a process is handed at a time: few parts, and fewer where they are large, so that none waits for another's large one."""
+    some: list[Job] = []
+    for job in todo:
+        if some and (len(some) == PARTS_AT_ONCE or sum(each.part.size for each in some) + job.part.size > BYTES_AT_ONCE):
+            yield some
+            some = []
+        some.append(job)
+    if some:
+        yield some
 
 
 def _handed(folder: Path, handed: list[list[Job]], workers: int) -> Iterator[list[PartSeen]]:
