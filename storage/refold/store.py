@@ -44,10 +44,10 @@ class Places:
 class Store:
     """An open store: places, keys, log, and the recordings of model calls, which are a log too."""
 
-    def __init__(self, places: Places, vault: Vault, *, random: Random) -> None:
+    def __init__(self, places: Places, vault: Vault, *, random: Random, is_restored: bool = False) -> None:
         self.places = places
         self.origin = vault.origin
-        self.log = Log(_place(places, vault), vault, random=random)
+        self.log = Log(_place(places, vault), vault, random=random, is_restored=is_restored)
         self._calls: Log | None = None
         self._random = random
 

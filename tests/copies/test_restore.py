@@ -10,12 +10,15 @@ from typing import Any
 
 import pytest
 
-from refold import files, journal, settings
+from refold import canonical, files, journal, settings
 from refold.copies import restore as restores
 from refold.copies.backup import backup
 from refold.copies.mirror import mirror
 from refold.copies.restore import plan, restore
 from refold.errors import Corrupt, KeyMissing, Usage
+from refold.heads.rotation import rotate
+from refold.keys.signing import follower
+from refold.keys.vault import open_vault
 from refold.log import entry, parts
 from refold.log.head import newest
 from refold.memory import Memory
@@ -26,7 +29,7 @@ from refold.store import Places, Store, open_store
 from refold.verdict import Kind, SeenHead
 from tests.conftest import now
 from tests.copies.conftest import EVERY, as_store, whole
-from tests.journal import CALLS, KILLED, changes_of, in_child, killing, left, tree
+from tests.journal import CALLS, KILLED, changes_of, in_child, killing, left, stopped_after, tree
 from tests.log import Disk, say, texts
 
 
@@ -152,6 +155,43 @@ def test_everything_is_checked_before_anything_is_written(store: Store, older: t
     with pytest.raises(Corrupt):
         restored(where, source, [seen])
     assert not where.store.exists()
+
+
+@pytest.mark.parametrize("is_seen", [True, False], ids=["seen", "unseen"])
+def test_a_backup_from_before_another_signing_key_comes_back_and_says_the_keys_again(store, older, tmp_path, is_seen):
+    source, _ = older
+    rotate(store, random=os.urandom)
+    rotate(store, random=os.urandom)
+    where, seen = new_place(store, tmp_path), [head_of(store)] if is_seen else []
+    found = plan(where, source, seen=seen, random=os.urandom)
+    assert len(found.keys) == 2
+    assert found.lost == ((found.head.size, seen[0].size) if is_seen else None)
+    restored(where, source, seen)
+    with open_store(where) as again:
+        assert texts(again) == ["one", "two"]
+        (body,) = control(again)
+        first = open_vault(where.vault, where.root, random=os.urandom).public_keys[0]
+        told = [first]
+        for number, said in enumerate(body["keys"], 2):
+            told.append(follower(canonical.encode(said), where.origin, number, told[-1]))
+        assert tuple(told) == again.vault.public_keys, "whoever has the log and the first key can follow"
+        say(again, "four")
+    assert verify(where, deep=True, seen=seen).kind is Kind.INTACT
+
+
+def test_an_interrupted_restore_is_not_taken_for_that_of_another_copy(store, older, tmp_path):
+    source, seen = older
+    other = tmp_path / "elsewhere/newer"
+    backup(store.places, other, now=now, random=os.urandom)
+    say(store, "four")
+    where, beyond = new_place(store, tmp_path), [seen, head_of(store)]
+    assert stopped_after(lambda: restored(where, source, beyond), 1) == KILLED
+    assert not (where.store / "store.json").exists()
+    with pytest.raises(Usage, match="another copy"):
+        restored(where, other, beyond)
+    assert restored(where, source, beyond) is None
+    with open_store(where) as again:
+        assert texts(again) == ["one", "two"]
 
 
 def test_a_place_that_is_not_empty_is_refused_and_left_alone(store: Store, older: tuple[Path, SeenHead], tmp_path: Path):

@@ -23,9 +23,11 @@ from refold.errors import Blocked, Corrupt, Usage
 from refold.heads import kept
 from refold.heads.witness import HEADS
 from refold.journal import Condition, Direction, Intent, LogCommit, OpenStore, Place, Step, Target
-from refold.keys.vault import PIN, open_vault
+from refold.keys.signing import statement_path
+from refold.keys.vault import PIN, Vault, open_vault
 from refold.log import append, parts, tree
-from refold.log.head import Head, newest
+from refold.log import commit as commits
+from refold.log.head import Head, key_after, newest
 from refold.log.head import Place as LogPlace
 from refold.log.log import COPY
 from refold.model import EntryKind
@@ -52,6 +54,7 @@ class Restoration:
     head: Head  # of the copy
     files: tuple[Listed, ...]
     given_up: tuple[SeenHead, ...]  # what is known of the log beyond the copy, the largest last
+    keys: tuple[bytes, ...] = ()  # the statements of the signing keys that came since: the log says them again
     epochs: int = 0  # that came since: what was erased then is erased from the copy too, before there is a store
     erased: int = 0  # entries, of the log and of the calls, that were
 
@@ -62,7 +65,7 @@ class Restoration:
     @property
     def lost(self) -> tuple[int, int] | None:
         """Return the sequence numbers [first, end) that are known to be lost."""
-        return None if self.abandoned is None else (self.head.size, self.abandoned.size)
+        return (self.head.size, self.abandoned.size) if self.abandoned and self.abandoned.size > self.head.size else None
 
     @property
     def size(self) -> int:
@@ -101,7 +104,15 @@ def plan(places: Places, source: Path, *, seen: Sequence[SeenHead], random: Rand
     given_up = _beyond(place, head, seen)
     listed = tuple(backup.listed(source, vault.public_keys, places.origin))
     _require_empty(places.store, listed)
-    return Restoration(source, kind, places.origin, head, listed, given_up, epochs=keyring.epoch - head.epoch)
+    since = _keys_since(vault, head)
+    if since and not given_up:  # nobody saw what came with them: then the log goes on from its own end, under the newest key
+        given_up = (SeenHead(head.size, root_at(place, head, head.size), is_external=False),)
+    return Restoration(source, kind, places.origin, head, listed, given_up, keys=since, epochs=keyring.epoch - head.epoch)
+
+
+def _keys_since(vault: Vault, head: Head) -> tuple[bytes, ...]:
+    """Return the statements of the signing keys that a copy does not know yet, each signed by the key before it."""
+    return tuple(files.read(vault.path / statement_path(each)) for each in range(key_after(head.commit) + 1, len(vault.public_keys) + 1))
 
 
 def restore(places: Places, source: Path, *, confirm: str, seen: Sequence[SeenHead], now: Clock, random: Random) -> Restoration | None:
@@ -112,6 +123,7 @@ def restore(places: Places, source: Path, *, confirm: str, seen: Sequence[SeenHe
     if len(confirm) < PREFIX_LETTERS_MIN or not places.origin.startswith(confirm.lower()):
         raise Usage(f"this is not the beginning of the store's origin (at least {PREFIX_LETTERS_MIN} letters)", hint=HINT)
     if unfinished := _unfinished(places):
+        _require_same(places, source)
         journal.recover(places, unfinished, Direction.COMPLETE, open_store=lambda: _half_open(places, random), intents=INTENTS)
         return None
     with journal.mutating(places, wait_seconds=0, random=random) as turn:
@@ -123,7 +135,7 @@ def restore(places: Places, source: Path, *, confirm: str, seen: Sequence[SeenHe
             if file.path != AUTHORITY:
                 _copy(source, places.store, file)
         authority = files.read(source / AUTHORITY)
-        entries = [entry_of(each, now=now, random=random) for each in found.given_up]
+        entries = [entry_of(each, keys=found.keys if not at else (), now=now, random=random) for at, each in enumerate(found.given_up)]
         let_go = forgotten(places, found.head.size) if found.given_up else ()
         steps: list[Step] = [*entries, *let_go]
         with _half_open(places, random) as store:
@@ -159,7 +171,7 @@ def run(store: OpenStore, txn: str, data: bytes) -> None:
     def stays(head: Head, keyring: object) -> int | bool:
         return head.fence
 
-    body = {"abandoned_root": said["root"], "abandoned_size": said["size"]}
+    body = {"abandoned_root": said["root"], "abandoned_size": said["size"], **({"keys": said["keys"]} if said.get("keys") else {})}
     epoch = store.log.head.epoch  # of the copy: it is brought to the live one after this
     propose = append.controlling(EntryKind.RESTORED, body, fence=stays, epoch=epoch, now=lambda: said["time"], random=os.urandom)
     append.run(store.log, propose, now=lambda: said["time"], random=os.urandom, txn=txn)
@@ -185,9 +197,13 @@ def root_at(place: LogPlace, head: Head, size: int) -> bytes:
     return grown.root()
 
 
-def entry_of(abandoned: SeenHead, *, now: Clock, random: Random) -> LogCommit:
-    """Return the step that says of one head that it was given up: a witness takes what follows for its successor."""
-    said = {"root": abandoned.root.hex(), "size": abandoned.size, "time": now()}
+def entry_of(abandoned: SeenHead, *, keys: Sequence[bytes] = (), now: Clock, random: Random) -> LogCommit:
+    """Return the step that says of one head that it was given up: a witness takes what follows for its successor.
+
+    `keys` are the statements of the signing keys that came with what was given up.
+    """
+    again = {"keys": [canonical.decode(statement) for statement in keys]} if keys else {}
+    said = {"root": abandoned.root.hex(), "size": abandoned.size, "time": now(), **again}
     return LogCommit(txn=random(16).hex(), intent=INTENT, data=canonical.encode(said))
 
 
@@ -235,7 +251,20 @@ def _require_empty(target: Path, listed: Sequence[Listed]) -> None:
 
 def _half_open(places: Places, random: Random) -> Store:
     """Open the store before its store.json is there."""
-    return Store(places, open_vault(places.vault, places.root, random=random), random=random)
+    return Store(places, open_vault(places.vault, places.root, random=random), random=random, is_restored=True)
+
+
+def _require_same(places: Places, source: Path) -> None:
+    """Refuse to go on with the restore of another copy: what is there has to be this one, and what was added to it. Raises Usage."""
+    keys = open_vault(places.vault, places.root, random=os.urandom).public_keys
+    head, mine = newest(LogPlace(source / "log", places.origin, keys)), LogPlace(places.store / "log", places.origin, keys)
+    path = mine.commit(head.version + 1)
+    added = commits.decode(files.read(path), path).control if files.look(path) is not None else ((0, EntryKind.RESTORED),)
+    path = mine.commit(head.version)
+    is_there = files.look(path) is not None and commits.digest(files.read(path)) == head.digest
+    if not is_there or not {kind for _, kind in added} & {EntryKind.RESTORED, EntryKind.FENCE}:
+        message = "the restore of another copy was interrupted here: name that one, or end it first"
+        raise Usage(message, path=places.store, hint="refold recover")
 
 
 def _unfinished(places: Places) -> str | None:

@@ -33,7 +33,7 @@ COPY = "copy.json"  # beside a log that is a mirror or a backup
 class Log:
     """An open log. Threads may share it; every process opens its own."""
 
-    def __init__(self, place: Place, vault: Vault, *, random: Random) -> None:
+    def __init__(self, place: Place, vault: Vault, *, random: Random, is_restored: bool = False) -> None:
         self.place = place
         self.vault = vault
         self.writer = random(8).hex()
@@ -41,7 +41,8 @@ class Log:
         self._signer: crypto.Signer | None = None
         self._probed = self._reached = False
         self._head = newest(place)
-        refuse_replaced_key(place, self._head)
+        if not is_restored:  # it is about to be gone on with under the newest key
+            refuse_replaced_key(place, self._head)
         self._keyring: Keyring | None = self._live_keyring(self._head)
         self._reader = Reader(self)
         self.tail = Tail(self)
