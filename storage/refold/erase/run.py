@@ -72,7 +72,7 @@ def run(
     journal.require_clear(store.places)
     store.log.require_reached()
     work = Work(store, target, choice or Choice.of(), review, carried, dropped, now, random, progress)
-    with extractors.modelled(store, work.choice, require=None, now=now, random=random) as (model, _):
+    with epoch.alone(store.vault), extractors.modelled(store, work.choice, require=None, now=now, random=random) as (model, _):
         return _carried_out(work, model)
 
 
