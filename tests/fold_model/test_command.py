@@ -127,6 +127,8 @@ def test_a_receipt_says_that_the_recordings_give_the_same_state_in_another_proce
     assert done.code == 0
     assert server.count == 1
     assert '"model_calls":0' in (tmp_path / "replay.json").read_text()
+    verified = shell.json("verify", str(tmp_path / "replay.json"))
+    assert (verified.code, verified.envelope["status"]) == (0, "PASS")
 
 
 def test_a_replay_without_a_recording_is_refused(shell, server):
