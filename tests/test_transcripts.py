@@ -247,6 +247,7 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
         (approve_ruth, "erase run REQUEST"),
         (approve_ruth, "erase run REQUEST --confirm REQUEST"),
         (approve_ruth, "erase status"),
+        (approve_ruth, "erase certificate REQUEST"),
         (hold_ruth, "erase approve REQUEST"),
         (request_ruth, "erase refuse REQUEST --reason 'a court asked to keep it'"),
         (nothing, "erase hold --user ada --reason 'a court asked to keep it'"),
@@ -257,6 +258,9 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
     "audit": [
         (nothing, "audit"),
         (spoils.log_part, "audit --log"),
+        (nothing, "audit --residue --for 'Ben Abel'"),
+        (nothing, "audit --residue --for 'sister is called'"),
+        (nothing, "audit --residue"),
         (spoils.unfinished, "audit --transactions"),
         (spoils.drifted, "audit"),
         (spoils.root_missing, "audit --keys --state"),

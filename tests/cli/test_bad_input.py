@@ -44,6 +44,7 @@ CALLS = {
     "erase approve": ("erase", "approve", "00"),
     "erase run": ("erase", "run", "00"),
     "erase status": ("erase", "status"),
+    "erase certificate": ("erase", "certificate", "00"),
     "erase refuse": ("erase", "refuse", "00", "--reason", "a court"),
     "erase hold": ("erase", "hold", "--user", "ada", "--reason", "a court"),
     "erase release": ("erase", "release", "00"),

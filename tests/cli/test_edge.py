@@ -128,9 +128,9 @@ def commands_named(code: str) -> set[str]:
 
 def test_a_command_that_is_not_there_is_noticed():
     named = commands_named(
-        'hint="refold erase plan", "refold subject readmit NAME", only `subject readmit` brings it back, refold facts --all'
+        'hint="refold shred plan", "refold subject readmit NAME", only `subject readmit` brings it back, refold facts --all'
     )
-    assert named == {"erase", "subject readmit", "facts"}
+    assert named == {"shred", "subject readmit", "facts"}
 
 
 def test_every_command_that_a_message_sends_to_exists():

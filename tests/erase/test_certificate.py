@@ -19,7 +19,8 @@ import jsonschema
 import pyarrow.parquet as pq
 import pytest
 
-from refold.erase import certificate, footprint, page, prove
+from refold.cli import main
+from refold.erase import certificate, footprint, page, prove, requests
 from refold.erase.certificate import Copy, Evidence, Root
 from refold.erase.model import Mode, Request, Selector, Stage, Target
 from refold.erase.prove import Proof
@@ -306,6 +307,31 @@ def test_the_log_of_a_store_that_keeps_its_ciphertext_is_dark_and_certified(tmp_
 
 def read_again(store: Store, request: Request) -> bytes:
     return prove.read(store, request.request_id)
+
+
+def shown(capsys, places: Places, *words: str) -> tuple[int, dict]:
+    where = [word for name in ("store", "vault", "root") for word in (f"--{name}", str(getattr(places, name)))]
+    code = main(["--format", "json", *where, *words])
+    return code, json.loads(capsys.readouterr().out)
+
+
+def test_a_certificate_is_shown_and_written_as_a_page_and_as_a_paper_that_verifies(proven, tmp_path, capsys):
+    html, paper, request = tmp_path / "page.html", tmp_path / "paper", proven.request.request_id.hex()
+    with open_store(proven.places) as store:  # as the last stage of a run leaves it
+        requests._write(store, proven.request, random=os.urandom)
+    code, said = shown(capsys, proven.places, "erase", "certificate", request, "--html", str(html), "--receipt", str(paper))
+    assert (code, said["data"]["certificate"]) == (0, proven.body)
+    assert html.read_text(encoding="utf-8") == page.page(proven.proof.raw, proven.body)
+    assert shown(capsys, proven.places, "verify", str(paper))[0] == 0
+    assert shown(capsys, proven.places, "erase", "certificate", request, "--html", str(html))[0] == 2  # never over what is there
+
+
+def test_an_audit_of_residue_finds_what_is_there_and_nothing_of_what_left(proven, tmp_path, capsys):
+    assert shown(capsys, proven.places, "audit", "--residue", "--for", CANARY)[0] == 0
+    assert shown(capsys, proven.places, "audit", "--residue", "--for", "rye bread")[0] == 14
+    assert shown(capsys, proven.places, "audit", "--residue", "--for", CANARY, "--control", "said by nobody")[0] == 17
+    (tmp_path / "left.txt").write_text(CANARY)
+    assert shown(capsys, proven.places, "audit", "--residue", "--for", CANARY, "--extra", str(tmp_path))[0] == 14
 
 
 def test_a_certificate_is_kept_among_the_receipts(proven):

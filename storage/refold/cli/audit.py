@@ -12,9 +12,11 @@ from refold import disclaimers
 from refold.cli.command import FORMAT_VERSION, Command
 from refold.cli.envelope import Finding, Outcome, finding_lines
 from refold.cli.progress import Show, progress
+from refold.cli.scan import add_needles, lines_of
+from refold.cli.scan import outcome as scanned
 from refold.cli.trust import places_of
 from refold.cli.visible import plural, table, visible
-from refold.errors import Blocked, VerificationIncomplete
+from refold.errors import Blocked, Usage, VerificationIncomplete
 
 if TYPE_CHECKING:
     from refold.recover.audit import Audit, LogOptions
@@ -34,13 +36,32 @@ DAMAGES_SHOWN_MAX = 20
 def _configure(command: ArgumentParser) -> None:
     for area, what in AREAS.items():
         command.add_argument(f"--{area}", action="store_true", help=f"look at {what}; without such a flag, at everything")
+    command.add_argument("--residue", action="store_true", help="instead, look for what should be gone, with --for")
+    add_needles(command)
     command.add_argument("--deep", action="store_true", help="also recompute every entry of the log, and read every run of the state whole")
     command.add_argument(
         "--from", dest="from_checkpoint", metavar="CHECKPOINT", help="leave out the log below a checkpoint: its size, or its file"
     )
 
 
+def _residue(given: Namespace) -> Outcome:
+    """Look for what should be gone, in the three places and wherever else is named."""
+    from refold.erase.footprint import control_of
+    from refold.erase.residue import residue
+    from refold.scan.needles import Needles
+    from refold.store import open_store
+
+    if not given.needles:
+        raise Usage("what should be gone has to be named: --for -, one a line on standard input", hint="refold help scan")
+    with open_store(places_of(given)) as store, progress() as show:
+        needles = Needles.of(lines_of(given.needles), control=given.control or control_of(store))
+        found = residue(store, needles, extra=given.extra, progress=lambda files, size: show(f"read {files:,} files, {size >> 20:,} MB"))
+    return scanned(found)
+
+
 def _run(given: Namespace) -> Outcome:
+    if given.residue:
+        return _residue(given)
     from refold.recover.audit import Area, audit
 
     places = places_of(given)

@@ -60,6 +60,7 @@ GROUPS = (
             Entry("erase approve", "erase", "approve what was planned"),
             Entry("erase run", "erase", "erase what was approved; with --confirm, there is no way back"),
             Entry("erase status", "erase", "list requests and holds, the first due first"),
+            Entry("erase certificate", "certificate", "show what was certified of an erasure; write it as a page, or as a paper"),
             Entry("erase refuse", "erase", "refuse a request, for a reason"),
             Entry("erase hold", "erase", "forbid that something is erased, as a court may ask"),
             Entry("erase release", "erase", "let a hold stand no more"),

@@ -23,7 +23,14 @@ SHOWN_MAX = 20
 
 def _configure(command: ArgumentParser) -> None:
     command.add_argument("folder", type=Path, metavar="DIR", help="what to look into, with everything below it")
-    command.add_argument("--for", dest="needles", required=True, metavar="-", help="what to look for, one a line: - reads standard input")
+    add_needles(command, required=True)
+
+
+def add_needles(command: ArgumentParser, *, required: bool = False) -> None:
+    """Add what says what to look for, where else, and what has to be found."""
+    command.add_argument(
+        "--for", dest="needles", required=required, metavar="-", help="what to look for, one a line: - reads standard input"
+    )
     command.add_argument("--extra", type=Path, action="append", default=[], metavar="DIR", help="look into this too; may be repeated")
     command.add_argument(
         "--control", metavar="TEXT", help="something that is there and has to be found; - reads standard input's first line"

@@ -57,6 +57,11 @@ def build(store: Store, aliases: Iterable[str], target: Target, *, canaries: Ite
     return Footprint(kept, tuple(known), _control(read.stays, store.origin), shared=len(standing))
 
 
+def control_of(store: Store) -> str:
+    """Return something that a scan of a store has to find: what somebody said, or where nobody said anything the name of the log."""
+    return _control((_said(event) for events in store.log.events() for event in events), store.origin)
+
+
 def digests(text: str) -> Iterator[bytes]:
     """Yield the digests that other programs keep of texts."""
     raw = text.encode()
@@ -135,6 +140,6 @@ def _found_in(needles: list[str], texts: list[str]) -> set[int]:
     return found | {each.needle for each in looker.look_only(SEPARATOR.join(batch)).seen}
 
 
-def _control(texts: list[str], origin: str) -> str:
+def _control(texts: Iterable[str], origin: str) -> str:
     """Return something that will be found: a stretch of what stays, or where nobody is left the name of the log."""
     return next((stretch for text in texts for stretch in _stretches(text)), origin)
