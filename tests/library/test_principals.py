@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import inspect
 import json
 from pathlib import Path
@@ -65,8 +66,16 @@ LIMITED = {
     "similar": lambda memory: memory.similar("Ben", user_id="ben"),
     "unfolded": lambda memory: memory.unfolded(user_id="ben"),
     "why": lambda memory: memory.why("00000000", user_id="ben"),
+    "erase_ask": lambda memory: memory.erase_ask(user_id="ben"),
     "add": lambda memory: memory.add("I live in Oslo.", user_id="ben"),
     "add_many": lambda memory: memory.add_many([Draft("I live in Oslo.", scope=Scope("ben"))]),
+}
+AWAITED = {
+    "aadd": lambda memory: asyncio.run(memory.aadd("I live in Oslo.", user_id="ben")),
+    "acontext": lambda memory: asyncio.run(memory.acontext("Oslo", user_id="ben")),
+    "afacts": lambda memory: asyncio.run(memory.afacts(user_id="ben")),
+    "asearch": lambda memory: asyncio.run(memory.asearch("Oslo", user_id="ben")),
+    "awhy": lambda memory: asyncio.run(memory.awhy("00000000", user_id="ben")),
 }
 NOT_VERBS = {"erasures_after", "scope", "is_limited", "close", "create", "open", "places", "principal"}
 
@@ -84,17 +93,17 @@ def size(store: Store) -> int:
     return store.log.refresh()[0].size
 
 
-@pytest.mark.parametrize("verb", [*OPERATORS, *LIMITED])
+@pytest.mark.parametrize("verb", [*OPERATORS, *LIMITED, *AWAITED])
 def test_no_verb_reaches_what_is_somebody_elses(child: Memory, verb: str):
     before = size(child.store)
     with pytest.raises(NotAllowed):
-        (OPERATORS | LIMITED)[verb](child)
+        (OPERATORS | LIMITED | AWAITED)[verb](child)
     assert size(child.store) == before
 
 
 def test_every_verb_is_tried():
     public = {name for name, _ in inspect.getmembers(Memory) if not name.startswith("_")}
-    assert public == NOT_VERBS | OPERATORS.keys() | LIMITED.keys()
+    assert public == NOT_VERBS | OPERATORS.keys() | LIMITED.keys() | AWAITED.keys()
 
 
 @pytest.mark.parametrize("role", ["user", "document"])
@@ -124,6 +133,15 @@ def test_who_is_limited_to_labels_alone_writes_for_anybody(store: Store):
     guest.add("I live in Oslo.", user_id="ben", author="Ben Ole")
     with pytest.raises(NotAllowed, match="label"):
         guest.add("I live in Oslo.", user_id="ben", audience=["family"])
+
+
+def test_an_event_loop_adds_and_asks_side_by_side(child: Memory):
+    async def talk() -> tuple[list[bool], list[str]]:
+        added = await asyncio.gather(*(child.aadd(f"I like tea number {number}.", key=str(number % 2)) for number in (0, 1)))
+        return [one.new for one in added], [hit.text for hit in await child.asearch("tea")]
+
+    new, found = asyncio.run(talk())
+    assert (new, sorted(found)) == ([True, True], ["I like tea number 0.", "I like tea number 1."])
 
 
 def test_an_operator_writes_everything(store: Store):

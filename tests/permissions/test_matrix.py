@@ -199,7 +199,13 @@ ASKED = {
     "unfolded": of_unfolded,
     "why": of_why,
 }
-ADDING = {"add": of_add, "add_many": of_add_many, "import_files": of_import_files}
+
+
+def of_erase_ask(pair: Pair) -> list[Any]:
+    return [equal(pair, lambda memory, user=user: memory.erase_ask(user_id=user)) for user in ("ada", "ben", "nobody")]
+
+
+ADDING = {"add": of_add, "erase_ask": of_erase_ask, "add_many": of_add_many, "import_files": of_import_files}
 
 
 def test_every_verb_that_a_limited_principal_may_use_is_tried():
@@ -296,6 +302,7 @@ def test_no_tool_tells_of_what_is_hidden(pair: Pair, tmp_path: Path):
         *(("memory_facts", {"entity": name, "user_id": "ada", "history": True}) for name in NAMES),
         *(("memory_facts", {"user_id": "ada", "as_of": moment}) for moment in MOMENTS),
         *(("memory_why", {"fact_id": each}) for each in sorted(ids)),
+        *(("memory_erase_request", {"user_id": user}) for user in ("ada", "ben", "nobody")),
         *(("memory_status", {"user_id": user}) for user in (None, "ada", "ben")),
         *(
             ("memory_add", {"user_id": "ada"} | given | {"key": given.get("key", "1")})

@@ -197,7 +197,8 @@ a count or an error, nor by sequence numbers, whose gaps would count it. Every c
 
 An agent can add a statement, search, ask for facts, for the reason of one, and for lines for its prompt. It cannot fold, erase or see
 anything that its principal may not see. What it gets is marked as recalled data and quoted: a memory that says "ignore all of this" is
-a quote, and no instruction. What should be forgotten is for you to run.
+a quote, and no instruction. It can write down that its user asks to be forgotten: `refold erase status` shows such requests, and you
+review, approve and run them.
 
 HTTP is for one machine, or behind a proxy that adds TLS: tokens and answers cross the network as they are. A token has 256 random bits,
 so that nobody can guess it from its digest. Rights are those of the settings at the moment of each request.

@@ -115,6 +115,15 @@ class Because:
 
 
 @dataclass(frozen=True, slots=True)
+class Asked:
+    """A request for erasure that was written down. Nothing is erased yet."""
+
+    request_id: str
+    due: str
+    next: str
+
+
+@dataclass(frozen=True, slots=True)
 class Health:
     """How the memory is, for whoever asks. What counts what not everybody may see is null for whoever may not."""
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from refold import settings
+from refold.errors import NotAllowed, Usage
 from refold.memory.opened import Opened
 from refold.model import AliasKind, EventId, SubjectId
 
@@ -84,6 +85,22 @@ class Erasure(Opened):
             random=self._random,
         )
         return made if mode is None else self._changed(made.request_id, lambda one: replace(one, mode=mode))
+
+    def erase_ask(self, *, user_id: str | None = None) -> Request:
+        """Write down that a user asks to be forgotten; an operator finds, reviews, approves and runs it. A principal asks for its users.
+
+        Says nothing of whether anything is known of them. Raises NotAllowed, Usage.
+        """
+        from refold.erase import requests
+        from refold.erase.model import Selector
+
+        who, user = self._principal, self.scope(user_id).user
+        if user is None:
+            raise Usage("whose memory is to be erased is not said", hint="refold help requests")
+        if who is not None and who.is_limited and who.users is None:
+            raise NotAllowed("only a principal of that user may ask for it", hint="refold help principals")
+        selector = Selector(aliases=((AliasKind.HANDLE, user),))
+        return requests.ask(self.store, selector, asked_by=self._who, now=self._now, random=self._random)
 
     def erase_requests(self) -> list[Outline]:
         """Return every request and hold, as far as it can be seen without what it is about; the first due first."""
