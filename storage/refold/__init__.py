@@ -8,13 +8,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from refold.extractors import Choice
     from refold.memory import Memory
 
-__all__ = ["Memory"]
+__all__ = ["Choice", "Memory"]
 
 
 def __getattr__(name: str) -> object:
-    """Import `Memory` at its first use: `refold --help` needs none of what it needs."""
+    """Import each at its first use: `refold --help` needs none of what they need."""
+    if name == "Choice":
+        from refold.extractors import Choice
+
+        return Choice
     if name == "Memory":
         from refold.memory import Memory
 

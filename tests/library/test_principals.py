@@ -55,7 +55,8 @@ OPERATORS = {
     "token_add": lambda memory: memory.token_add("laptop", principal="operator"),
     "token_revoke": lambda memory: memory.token_revoke("laptop"),
     "tokens": lambda memory: memory.tokens(),
-    "verify": lambda memory: memory.verify(),
+    "verify": lambda memory: memory.verify(b"{}"),
+    "verify_log": lambda memory: memory.verify_log(),
 }
 LIMITED = {
     "context": lambda memory: memory.context("Oslo", user_id="ben"),

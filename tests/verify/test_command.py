@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from refold.cli import main
+from refold.errors import Corrupt
 from refold.memory import Memory
 from refold.store import Places
 from refold.verdict import DamageKind, Kind
@@ -109,10 +110,19 @@ def test_what_the_settings_demand_is_a_blocker_where_it_is_not_there(flag: str, 
 def test_the_library_verifies_with_what_was_witnessed_and_signed(places: Places):
     with unsynced(), Memory.open(places.store, vault=places.vault, root=places.root) as memory:
         memory.fold()
-        assert memory.verify(deep=True).is_whole
+        assert memory.verify_log(deep=True).is_whole
         change(places, 0, with_value(1, "payload", flipped(60)))
-        assert [each.kind for each in memory.verify().damage] == [DamageKind.PAYLOAD]
+        assert [each.kind for each in memory.verify_log().damage] == [DamageKind.PAYLOAD]
         assert "RF-LOG-001" in {each.code.code for each in memory.audit().findings}
+
+
+def test_the_library_checks_a_paper_by_its_bytes_or_its_file(places: Places):
+    with unsynced(), Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+        done = memory.checkpoint()
+        for paper in (done.note.raw, done.path, str(done.path)):
+            assert memory.verify(paper).body["size"] == done.head.size
+        with pytest.raises(Corrupt):
+            memory.verify(done.note.raw[:-3])
 
 
 def test_the_schema_of_the_verdict_names_every_word_of_it():

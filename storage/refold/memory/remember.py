@@ -136,7 +136,7 @@ class Remember(Ask):
     ) -> FoldReport:
         """Fold what is new into the state, or with `full` everything anew.
 
-        `by` is what reads the events: `refold.extractors.Choice.of(model="openai/NAME", api_base=URL)`; the settings say it where it is
+        `by` is what reads the events: `refold.Choice.of(model="openai/NAME", api_base=URL)`; the settings say it where it is
         None. `require_closure` is `declared`, `tripwire` or `kernel`: how far that must be closed off; by default as the settings say.
         """
         from refold import extractors, settings

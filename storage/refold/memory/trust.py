@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refold.errors import Corrupt
@@ -10,6 +11,7 @@ from refold.memory.opened import Opened
 
 if TYPE_CHECKING:
     from refold.heads.checkpoint import Checkpointed
+    from refold.receipts.verify import Verified
     from refold.recover.audit import Audit
     from refold.verdict import Verdict
 
@@ -41,7 +43,19 @@ class Trust(Opened):
         self._operator_only()
         return audit(self.places, deep=deep, log=options(self.places, settings.load()))
 
-    def verify(self, *, deep: bool = False) -> Verdict:
+    def verify(self, paper: bytes | Path | str) -> Verified:
+        """Check a receipt, a signed head or a proof, given as its bytes or its file, by the keys of this log.
+
+        Raises Corrupt, KeyMissing where none of them signed it, UnsupportedVersion, FileNotFoundError.
+        """
+        from refold import files
+        from refold.heads.checkpoint import known_keys
+        from refold.receipts.verify import verify
+
+        self._operator_only()
+        return verify(paper if isinstance(paper, bytes) else files.read(paper), known_keys(self.store))
+
+    def verify_log(self, *, deep: bool = False) -> Verdict:
         """Hold the log against what was signed and witnessed of it, `deep` entry by entry; write nothing.
 
         Raises VerificationIncomplete where something cannot be read.
