@@ -12,6 +12,7 @@ Where single events had to go, a seed is replaced by the nodes of its tree besid
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -63,14 +64,16 @@ class Records:
         raw, width, size = self.raw, self._width, self._id_bytes
         return ((raw[at : at + size], raw[at + size : at + width]) for at in range(0, len(raw), width))
 
-    def keeping(self, ids: Collection[bytes], secret_of: Callable[[bytes], bytes]) -> Records:
+    def keeping(self, ids: AbstractSet[bytes], secret_of: Callable[[bytes], bytes]) -> Records:
         """Return the secrets of some ids alone: those that are here, and for the others what `secret_of` gives."""
-        raw, width, size = self.raw, self._width, self._id_bytes
-        kept = [raw[at : at + width] for at in range(0, len(raw), width) if raw[at : at + size] in ids]
-        if len(kept) < len(ids):
-            there = {record[:size] for record in kept}
-            kept += [one + secret_of(one) for one in ids if one not in there]
-        return Records(b"".join(sorted(kept)), size)
+        raw, width, there = self.raw, self._width, self.ids()
+        gone = [place for place, one in enumerate(there) if one not in ids]
+        cuts = zip([0, *[place + 1 for place in gone]], [*gone, len(there)], strict=True)
+        kept = b"".join([raw[first * width : end * width] for first, end in cuts])
+        if len(there) - len(gone) < len(ids):
+            new = [one + secret_of(one) for one in ids - set(there)]
+            kept = b"".join(sorted([*[kept[at : at + width] for at in range(0, len(kept), width)], *new]))
+        return Records(kept, self._id_bytes)
 
     def ids(self) -> list[bytes]:
         """Return the ids, sorted."""
