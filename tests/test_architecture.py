@@ -20,6 +20,7 @@ LAYERS = {
     "refold.disclaimers": 0,
     "refold.errors": 0,
     "refold.outside": 0,
+    "refold.units": 0,
     "refold.model": 1,
     "refold.reading": 1,
     "refold.verdict": 1,

@@ -30,10 +30,10 @@ from refold.reading import Folded, Rejection, RejectionCode
 from refold.state.generation import State
 from refold.state.tags import Tags
 from refold.store import Store
+from refold.units import BYTES_OF_TOKEN
 
 DRAWS_MAX = 3  # an answer that is not in the form asked for is asked for again, so often in all
 JOB_ANSWERS = 64  # read by the worker at once
-BYTES_OF_TOKEN = 4  # by which a plan reckons: providers count in tokens of their own
 
 Read = Callable[[bytes], bytes]
 Range = tuple[int, int]

@@ -23,8 +23,7 @@ from refold.heads.configured import sign
 from refold.outside import Clock, Random
 from refold.state.generation import State
 from refold.store import Store
-
-NANOS = 1_000_000_000
+from refold.units import NANOS
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from datetime import UTC
 from email.utils import parsedate_to_datetime
 
 from refold.calls.recording import Fault, Tokens
+from refold.units import BYTES_OF_TOKEN
 
 PAUSE_SECONDS = 0.5  # after the first failure; twice as long after each further one
 PAUSE_SECONDS_MAX = 30.0
 RETRY_AFTER_SECONDS_MAX = 120.0  # what a provider may ask for; a fold that would have to wait longer leaves the event pending
-BYTES_OF_TOKEN = 4  # reckoned, until the provider has counted
 GIVING_UP_AFTER = 8  # requests in a row that failed alike: the provider is down, or the key is wrong
 
 Nanos = int  # 10⁻⁹ of a currency

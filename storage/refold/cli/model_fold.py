@@ -11,6 +11,7 @@ from refold.cli import arguments
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.visible import plural, visible
 from refold.errors import ModelFailed
+from refold.units import NANOS
 
 if TYPE_CHECKING:
     from refold.calls.costs import Cost
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 MODES = ("live", "replay", "verify", "refresh")
 BUDGET = "budget"
-NANOS = 1_000_000_000
 SOURCES_SHOWN_MAX = 5
 
 
@@ -40,6 +40,7 @@ def configure_model(command: ArgumentParser) -> None:
 
 def choice(given: Namespace) -> Choice:
     """Return what the command line says about what reads events. Raises Usage."""
+    from refold.calls.gateway import Mode
     from refold.errors import Usage
     from refold.extractors import Choice
 
@@ -47,7 +48,7 @@ def choice(given: Namespace) -> Choice:
         raise Usage("--fresh asks everything again, and --calls says otherwise", hint="refold fold --help")
     calls = "refresh" if given.fresh and (given.recipe or given.model) else given.calls
     chosen = Choice.of(given.recipe, model=given.model, api_base=given.api_base, calls=calls)
-    return replace(chosen, mode=type(chosen.mode)("refresh")) if given.fresh else chosen
+    return replace(chosen, mode=Mode.REFRESH) if given.fresh else chosen
 
 
 def plan_data(plan: FoldPlan) -> dict[str, object]:

@@ -9,9 +9,10 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from refold.units import NANOS
+
 CELL_COLUMNS_MIN = 10  # what is left of a cell however narrow the screen is
 GAP = "  "
-NANOS = 1_000_000_000  # of a currency: what sums are counted in
 JOINERS = "\u200c\u200d"  # zero-width joiners spell words and emoji; they hide nothing
 
 
