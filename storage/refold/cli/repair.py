@@ -67,6 +67,7 @@ def _sources(places: Places, copies: Sequence[Path]) -> Sources:
 
 def _planned(places: Places, found: Plan, *, past_damage: bool, give_up: bool) -> Outcome:
     from refold.cli.audit import verdict_data
+    from refold.verdict import Directive
 
     data = {
         "done": False,
@@ -88,8 +89,12 @@ def _planned(places: Places, found: Plan, *, past_damage: bool, give_up: bool) -
         lines.append(f"could go past {plural(len(found.lost), 'entry', 'entries')} that nobody has any more: --past-damage")
     if found.ending:
         lines += ["would go on without it:" if give_up else "could go on without it: --give-up-end", *_ending_lines(found.ending)]
-    if not found.verdict.is_whole or found.healing.goods:
+    replays = not found.verdict.is_whole and found.verdict.directive is Directive.PROCEED
+    if found.healing.goods or (found.lost and past_damage) or (found.ending and give_up) or replays:
         lines += ["", f"to do it: the same with --confirm {places.origin[:8]}"]
+    elif not found.verdict.is_whole and not found.lost and not found.ending:
+        lines.append("nothing of it can be put right here: a good copy heals it (--from DIR), or makes a store elsewhere:")
+        lines.append("  refold restore DIR --store NEW")
     lines += _calls_lines(found.calls)
     return _ended(Outcome(data, lines, disclaimers=(disclaimers.UNWITNESSED,), format_version=FORMAT_VERSION), found.verdict, found.calls)
 
@@ -99,7 +104,7 @@ def _repaired(done: Repaired) -> Outcome:
 
     replay = done.replay
     data = {
-        "done": True,
+        "done": bool(done.completed or done.healed or done.passed or done.given_up or done.replay),
         "before": verdict_data(done.before),
         "verdict": verdict_data(done.after),
         "completed": list(done.completed),

@@ -13,7 +13,7 @@ Each change is a transaction that holds all appends. Run again, it ends the same
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from refold import extractors, folding, journal, quarantine, recipes
@@ -33,7 +33,7 @@ from refold.recover.shorter import Ending
 from refold.recover.verify import CALLS, LENIENT, NOTHING, calls_of, place_of, verify, verify_calls
 from refold.state.generation import State
 from refold.store import Places, Store, open_store, vault_of
-from refold.verdict import Checkpoint, Kind, Known, Policy, Verdict
+from refold.verdict import Checkpoint, Kind, Known, Policy, SeenHead, Verdict
 
 HEAL = journal.Kind("heal", blocks_appends=True)
 PASS = journal.Kind("pass-damage", blocks_appends=True)
@@ -51,6 +51,18 @@ class Sources:
     copies: Sequence[Path] = ()
     known: Known = NOTHING
     policy: Policy = LENIENT
+    mirrored: Sequence[SeenHead] = ()  # heads of mirrors: they say how long the log was, not which of two histories it is
+    abandoned: Sequence[tuple[str, str]] = ()  # mirrors whose end is not the log's, and why: they remember nothing of it
+
+    @property
+    def told(self) -> Known:
+        """Return what the log is held against: all that is known, and what mirrors remember."""
+        return replace(self.known, seen=(*self.known.seen, *self.mirrored))
+
+    @property
+    def heads(self) -> tuple[tuple[int, bytes], ...]:
+        """Return size and root of every head that was signed or seen."""
+        return tuple((each.size, each.root) for each in (*self.known.seen, *self.known.checkpoints, *self.known.signed))
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +103,14 @@ def plan(places: Places, sources: Sources) -> Plan:
     verdict, calls = _verify(places, sources), verify_calls(places, deep=True)
     recorded = _heal_calls(places, calls, sources.copies)
     if verdict.is_whole:
-        return Plan(verdict, recorded, (), calls)
-    healing = _heal(places, verdict, sources.copies)
+        return Plan(verdict, replace(recorded, refused=_named(sources, recorded.refused)), (), calls)
+    healing = _heal(places, verdict, sources)
     good = {each.path for each in healing.goods}
     left = [each for path, each in _salvage(places, verdict).items() if f"log/{path}" not in good]
-    end = None if healing.goods else shorter.ending(places, verdict, sources.known.seen)
-    return Plan(verdict, Healing(healing.goods + recorded.goods, healing.refused + recorded.refused), tuple(left), calls, end)
+    end = None if healing.goods else shorter.ending(places, verdict, sources.told.seen)
+    return Plan(
+        verdict, Healing(healing.goods + recorded.goods, _named(sources, healing.refused + recorded.refused)), tuple(left), calls, end
+    )
 
 
 def repair(
@@ -119,7 +133,7 @@ def repair(
         with journal.mutating(places, wait_seconds=0, random=random) as turn:
             receipt = _sign(places, verdict, now=now)
             for _ in range(ROUNDS_MAX):
-                found = _heal(places, verdict, sources.copies)
+                found = _heal(places, verdict, sources)
                 refused = found.refused
                 if not found.goods:
                     break
@@ -136,11 +150,13 @@ def repair(
     remember_verdict(places, verdict)
     calls, recorded = _repair_calls(places, sources.copies, random=random)
     replayed, why_not = _replay(places, verdict, sources, was_whole=before.is_whole, now=now, random=random)
-    return Repaired(before, verdict, completed, (*healed, *recorded), refused, passed, ended, replayed, calls, why_not, receipt)
+    return Repaired(
+        before, verdict, completed, (*healed, *recorded), _named(sources, refused), passed, ended, replayed, calls, why_not, receipt
+    )
 
 
 def _verify(places: Places, sources: Sources) -> Verdict:
-    return verify(places, deep=True, policy=sources.policy, known=sources.known)
+    return verify(places, deep=True, policy=sources.policy, known=sources.told)
 
 
 def _sign(places: Places, verdict: Verdict, *, now: Clock) -> str:
@@ -152,7 +168,12 @@ def _sign(places: Places, verdict: Verdict, *, now: Clock) -> str:
     return path
 
 
-def _heal(places: Places, verdict: Verdict, copies: Sequence[Path]) -> Healing:
+def _named(sources: Sources, refused: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+    """Return the copies that cannot be used, each once."""
+    return tuple({**dict(refused), **dict(sources.abandoned)}.items())
+
+
+def _heal(places: Places, verdict: Verdict, sources: Sources) -> Healing:
     """Return good bytes: those that a damaged file itself still holds, and those that copies have."""
     suspects = [each.path for each in verdict.damage]
     place = place_of(places)
@@ -161,7 +182,7 @@ def _heal(places: Places, verdict: Verdict, copies: Sequence[Path]) -> Healing:
         for path, each in _salvage(places, verdict).items()
         if each.is_whole and heal.is_signed(each.raw, each.part)
     ]
-    found = heal.find(place, copies, suspects)
+    found = heal.find(place, sources.copies, suspects, sources.heads)
     known = {good.path for good in itself}
     return Healing((*itself, *(good for good in found.goods if good.path not in known)), found.refused)
 
@@ -232,7 +253,7 @@ def _pass(places: Places, turn: journal.Turn, verdict: Verdict, *, now: Clock, r
 
 def _give_up(places: Places, turn: journal.Turn, verdict: Verdict, sources: Sources, *, now: Clock, random: Random) -> Ending:
     """Go on without the end of the log, if that is all that is wrong. Raises Usage."""
-    found = shorter.ending(places, verdict, sources.known.seen)
+    found = shorter.ending(places, verdict, sources.told.seen)
     if found is None:
         message = "the end of the log cannot be given up: more is wrong than that"
         raise Usage(message, path=places.store / verdict.damage[0].path, hint="refold help damage")

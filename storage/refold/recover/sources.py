@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from refold.copies.restore import heads_seen
 from refold.errors import Corrupt, Usage, VerificationIncomplete
-from refold.recover import audit
+from refold.recover import audit, heal
 from refold.recover.repair import Sources
+from refold.recover.verify import place_of
 from refold.settings import Settings
 from refold.store import Places
-from refold.verdict import Policy, SeenHead
+from refold.verdict import Policy
 
 
 def known(places: Places, settings: Settings, copies: Sequence[Path] = ()) -> Sources:
@@ -20,18 +21,17 @@ def known(places: Places, settings: Settings, copies: Sequence[Path] = ()) -> So
 
     Raises VerificationIncomplete.
     """
-    mirrors = [Path(folder) for folder in settings.mirror.folders]
-    told = audit.known(places, settings)
-    return Sources(
-        copies=[*copies, *mirrors],
-        known=replace(told, seen=(*told.seen, *_seen(places, [*copies, *mirrors]))),
-        policy=Policy(**asdict(settings.verify)),
-    )
-
-
-def _seen(places: Places, mirrors: Sequence[Path]) -> Iterator[SeenHead]:
-    for each in mirrors:
+    folders = [*copies, *(Path(folder) for folder in settings.mirror.folders)]
+    found = Sources(copies=folders, known=audit.known(places, settings), policy=Policy(**asdict(settings.verify)))
+    place = place_of(places)
+    seen, abandoned = [], []
+    for folder in folders:
         try:
-            yield from heads_seen(places, [each])
-        except (Corrupt, Usage, VerificationIncomplete):
-            continue  # it remembers nothing that could be relied on; healing names it
+            heads = heads_seen(places, [folder])
+            if heads:
+                heal.offered(place, folder, found.heads)
+            seen += heads
+        except (Corrupt, Usage, VerificationIncomplete, FileNotFoundError) as error:
+            if isinstance(error, Corrupt):  # what it remembers is not of this log; of the rest, healing names it
+                abandoned.append((str(folder), error.message))
+    return replace(found, mirrored=seen, abandoned=abandoned)
