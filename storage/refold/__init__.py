@@ -1,17 +1,21 @@
 """Refold: long-term memory for agents in which forgetting a person has a proof instead of a promise.
 
-from refold import Memory
+from refold import Memory, RefoldError
+
+Every failure that a caller can meet is a RefoldError; the tree of them is in refold.errors.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from refold.errors import RefoldError
+
 if TYPE_CHECKING:
     from refold.extractors import Choice
     from refold.memory import Memory
 
-__all__ = ["Choice", "Memory"]
+__all__ = ["Choice", "Memory", "RefoldError"]
 
 
 def __getattr__(name: str) -> object:

@@ -185,8 +185,11 @@ def make_folder(path: Path) -> None:
     if path.is_dir():
         return
     make_folder(path.parent)
-    with _writing(path), suppress(FileExistsError):
-        os.mkdir(path, FOLDER_MODE)
+    try:
+        with _writing(path), suppress(FileExistsError):
+            os.mkdir(path, FOLDER_MODE)
+    except FileNotFoundError:  # its parent is there: a file system that is none to write to, as /proc, says so
+        raise Usage("no folder can be made here", path=path) from None
     if not path.is_dir():
         raise Usage("a file is where a folder is needed", path=path)
     sync_folder(path.parent)

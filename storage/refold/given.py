@@ -4,20 +4,51 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from datetime import date
+from pathlib import Path
 
 from refold import times
 from refold.closed.closure import Level
 from refold.errors import Usage
 from refold.model import AliasKind, Role
 
+When = str | int | date  # a datetime is a date
+MICROSECONDS_MIN = 10**13  # April 1970: seconds reach it in the year 318,857, milliseconds in 2286
 
-def moment(when: str | int | None, what: str) -> int | None:
-    """Read a time that is given as ISO 8601 text or in whole µs since 1970 UTC. Raises Usage."""
+
+def moment(when: When | None, what: str) -> int | None:
+    """Read a time: ISO 8601 text, a date or datetime, or whole µs since 1970 UTC. Without an offset it is UTC. Raises Usage.
+
+    Numbers of the first months of 1970, and of no year up to 9999, are refused: they are seconds, milliseconds or nanoseconds.
+    """
     if isinstance(when, str):
         return times.parse(when, what=what)
+    if isinstance(when, date):
+        return times.parse(when.isoformat(), what=what)
     if when is not None and type(when) is not int:
-        raise Usage(f"{what} is neither text nor whole microseconds")
+        raise Usage(f"{what} is neither text, a date nor whole microseconds")
+    if when is not None and (0 < abs(when) < MICROSECONDS_MIN or not times.FIRST <= when <= times.LAST):
+        raise Usage(f"{what} is not in microseconds since 1970: as such it would be in 1970, or in no year up to 9999")
     return when
+
+
+def whole_number(value: object, what: str) -> None:
+    """Refuse what is not a whole number. Raises Usage."""
+    if type(value) is not int:
+        raise Usage(f"{what} is not a whole number")
+
+
+def text(value: object, what: str) -> str:
+    """Refuse what is not text. Raises Usage."""
+    if not isinstance(value, str):
+        raise Usage(f"{what} is not text")
+    return value
+
+
+def place(value: object, what: str) -> None:
+    """Refuse what names no folder. Raises Usage."""
+    if value is not None and (not isinstance(value, str | Path) or "\0" in str(value)):
+        raise Usage(f"{what} is neither a path nor text that can be one")
 
 
 def check_types(texts: Mapping[str, object], lists: Mapping[str, object], metadata: object) -> None:
@@ -30,6 +61,8 @@ def check_types(texts: Mapping[str, object], lists: Mapping[str, object], metada
             raise Usage(f"{name} is not a list of texts, each of at least one character")
     if not isinstance(metadata, Mapping | None):
         raise Usage("metadata is not a mapping")
+    if not all(isinstance(key, str) for key in metadata or ()):
+        raise Usage("a key of metadata is not text")
 
 
 def role_of(role: str) -> Role:

@@ -13,6 +13,7 @@ MICROSECOND = timedelta(microseconds=1)
 DAY = 86_400_000_000  # µs
 WRITTEN = {Precision.YEAR: 4, Precision.MONTH: 7, Precision.DAY: 10, None: 10}  # how much of an ISO date a precision keeps
 FIRST = (datetime(1, 1, 1, tzinfo=UTC) - EPOCH) // MICROSECOND  # the first time that can be written: letters are older than 1970
+LAST = (datetime.max.replace(tzinfo=UTC) - EPOCH) // MICROSECOND
 
 
 def parse(text: str, *, what: str = "a time") -> int:

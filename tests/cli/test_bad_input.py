@@ -401,3 +401,14 @@ def test_a_damaged_file_is_named(shell, form, name, tmp_path):
     else:
         refused(printed, form, 13, "corrupt")
         assert victim.name in printed.out + printed.err
+
+
+@pytest.mark.parametrize("what", [["verify", "."], ["verify", "/dev/null"], ["mirror", "/proc/x"], ["backup", "/proc/x"]])
+def test_a_place_that_is_none_for_what_is_asked_is_a_mistake_of_usage(what, shell):
+    said = shell.json(*what)
+    assert (said.code, said.envelope["findings"][0]["code"]) == (2, "RF-USAGE-001")
+
+
+def test_a_name_that_stands_twice_in_metadata_is_refused_before_one_is_lost(shell):
+    for twice in ('{"a": 1, "a": 2}', '{"b": {"a": 1, "a": 2}}'):
+        assert shell.json("add", "I like tea.", "--user", "ada", "--metadata", twice).code == 2

@@ -9,12 +9,12 @@ import sys
 import pytest
 
 import refold
-from refold import extractors, memory
+from refold import errors, extractors, memory
 
 
 def test_the_public_names_are_there_and_are_those_of_the_rooms():
-    assert refold.__all__ == ["Choice", "Memory"]
-    assert (refold.Choice, refold.Memory) == (extractors.Choice, memory.Memory)
+    assert refold.__all__ == ["Choice", "Memory", "RefoldError"]
+    assert (refold.Choice, refold.Memory, refold.RefoldError) == (extractors.Choice, memory.Memory, errors.RefoldError)
     with pytest.raises(AttributeError, match="no attribute 'Other'"):
         print(importlib.import_module("refold").Other)
 

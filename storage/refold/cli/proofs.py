@@ -178,10 +178,12 @@ def _verify(given: Namespace) -> Outcome:
 def _read(path: Path) -> bytes:
     from refold import files
 
-    try:
-        return files.read(path)
-    except FileNotFoundError:
-        raise Usage("there is no such file", path=path) from None
+    there = files.look(path, follow=True)
+    if there is None:
+        raise Usage("there is no such file", path=path)
+    if there.kind is not files.Kind.FILE:
+        raise Usage("a paper is a file, and this is none", path=path)
+    return files.read(path)
 
 
 def _pinned(given: Namespace) -> list[Verifier]:

@@ -47,12 +47,19 @@ def _places(places: Places) -> dict[str, str]:
 
 def _metadata(text: str) -> dict[str, object]:
     try:
-        read = json.loads(text)
+        read = json.loads(text, object_pairs_hook=_object)
     except (ValueError, RecursionError):
         raise ArgumentTypeError("expected a JSON object") from None
     if not isinstance(read, dict):
         raise ArgumentTypeError("expected a JSON object")
     return read
+
+
+def _object(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Make an object of pairs, of which no two have one name: one of them would be lost without a word."""
+    if len(dict(pairs)) < len(pairs):
+        raise ArgumentTypeError("expected a JSON object in which each name stands once")
+    return dict(pairs)
 
 
 def _configure_add(command: ArgumentParser) -> None:
@@ -76,7 +83,7 @@ def _add(given: Namespace) -> Outcome:
             **arguments.scope(given),
             author=given.author,
             source=given.source,
-            said_at=given.said_at,
+            said_at=None if given.said_at is None else times.iso(given.said_at),
             role=given.role,
             subjects=given.subject,
             audience=given.audience,

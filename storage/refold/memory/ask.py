@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from refold import given
+from refold.given import When
 from refold.memory import withheld
 from refold.memory.opened import Opened
 from refold.reading import Fact, Hit
@@ -40,6 +41,8 @@ class Ask(Opened):
         """Search, and say what was left out; with `explain` also what each score is made of."""
         from refold.state.search import find
 
+        given.text(query, "query")
+        given.whole_number(limit, "limit")
         view = self._view(user_id, agent_id, run_id)
         with self._reading() as state:
             found = find(state, self._tail.behind(state), self.store.log, view, query, limit=limit, explain=explain)
@@ -51,6 +54,8 @@ class Ask(Opened):
         """Return cited lines for a prompt, within a budget of tokens."""
         from refold.state.context import context
 
+        given.text(query, "query")
+        given.whole_number(tokens, "tokens")
         view = self._view(user_id, agent_id, run_id)
         with self._asking() as state:
             return context(state, self._tail.behind(state), self.store.log, view, query, tokens=tokens)
@@ -63,8 +68,8 @@ class Ask(Opened):
         run_id: str | None = None,
         entity: str | None = None,
         relation: str | None = None,
-        as_of: str | int | None = None,
-        valid_at: str | int | None = None,
+        as_of: When | None = None,
+        valid_at: When | None = None,
         history: bool = False,
         all: bool = False,
         limit: int | None = None,
@@ -76,12 +81,15 @@ class Ask(Opened):
         """
         from refold.state.facts import facts
 
+        given.check_types({"entity": entity, "relation": relation}, {}, None)
+        if limit is not None:
+            given.whole_number(limit, "limit")
         view = self._view(user_id, agent_id, run_id, as_of=as_of, valid_at=valid_at)
         with self._asking() as state:
             found = facts(state, self.store.log, view, entity=entity, relation=relation, history=history, all=all, limit=limit)
         return [withheld.fact(fact) for fact in found] if self.is_limited else found
 
-    def erasures_after(self, as_of: str | int) -> int:
+    def erasures_after(self, as_of: When) -> int:
         """Return how many erasures came after a point: what they took is in no answer about the time before either."""
         view = self._view(None, None, None, as_of=as_of, needs_scope=False)
         log = self.store.log
@@ -92,6 +100,7 @@ class Ask(Opened):
         """Return names like one by which nobody is known, of those that may be seen; none where somebody is."""
         from refold.state.similar import similar
 
+        given.text(entity, "entity")
         view = self._view(user_id, agent_id, run_id)
         with self._asking() as state:
             return similar(state, view, entity)
@@ -116,7 +125,7 @@ class Ask(Opened):
     def _why(self, fact: Fact | bytes | str, user_id: str | None, agent_id: str | None, run_id: str | None) -> Explanation:
         from refold.state.why import why
 
-        wanted = fact.fact_id if isinstance(fact, Fact) else fact if isinstance(fact, bytes) else given.fact_id(fact)
+        wanted = fact.fact_id if isinstance(fact, Fact) else fact if isinstance(fact, bytes) else given.fact_id(given.text(fact, "fact"))
         view = self._view(user_id, agent_id, run_id, needs_scope=False)
         with self._asking() as state:
             return why(state, self.store.log, view, wanted)
@@ -126,5 +135,6 @@ class Ask(Opened):
         from refold.state.sql import sql
 
         self._operator_only()
+        given.text(query, "query")
         with self._asking() as state:
             return sql(state, self.store.log, query)

@@ -9,9 +9,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from refold import given, settings, times
+from refold import given, settings
 from refold import store as stores
 from refold.errors import NotAllowed, Usage
+from refold.given import When
 from refold.model import Draft, Scope, View
 from refold.outside import Clock, Random, clock
 from refold.settings import Principal
@@ -42,6 +43,7 @@ class Opened:
         random: Random = os.urandom,
     ) -> Self:
         """Make a new, empty memory: store, vault and root. Raises Usage where there is one already."""
+        _check_places(store, vault, root)
         return cls(stores.create(places(store, vault, root, random=random), now=now, random=random), now=now, random=random)
 
     @classmethod
@@ -56,6 +58,7 @@ class Opened:
         random: Random = os.urandom,
     ) -> Self:
         """Open a memory, as the principal of that name in the settings. Raises StoreMissing, KeyMissing, Corrupt, Usage."""
+        _check_places(store, vault, root)
         who = None if principal is None else settings.load().principal(principal)
         return cls(stores.open_store(places(store, vault, root), random=random), principal=who, now=now, random=random)
 
@@ -92,6 +95,7 @@ class Opened:
 
     def scope(self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> Scope:
         """Return the scope that is meant: as it is named, and where the principal has one user only, theirs. Raises NotAllowed, Usage."""
+        given.check_types({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, {}, None)
         scope = Scope(user_id, agent_id, run_id)
         return self._principal.limit(scope) if self._principal else scope
 
@@ -122,8 +126,8 @@ class Opened:
         agent_id: str | None,
         run_id: str | None,
         *,
-        as_of: str | int | None = None,
-        valid_at: str | int | None = None,
+        as_of: When | None = None,
+        valid_at: When | None = None,
         needs_scope: bool = True,
     ) -> View:
         scope = self.scope(user_id, agent_id, run_id)
@@ -131,11 +135,13 @@ class Opened:
             raise NotAllowed("sequence numbers count what this principal may not see: ask by time", hint="refold help principals")
         if needs_scope and scope.is_empty and self._principal is None:
             raise Usage("whose memory is meant: a question needs a user, an agent, a run or a principal", hint="refold help scope")
+        if isinstance(as_of, int):
+            given.whole_number(as_of, "as_of")
         return View(
             scope,
             labels=self._principal.labels if self._principal else frozenset(),
             as_of_seq=as_of if isinstance(as_of, int) else None,
-            as_of_time=times.parse(as_of, what="as_of") if isinstance(as_of, str) else None,
+            as_of_time=None if isinstance(as_of, int) else given.moment(as_of, "as_of"),
             valid_at=given.moment(valid_at, "valid_at"),
         )
 
@@ -147,3 +153,9 @@ class Opened:
         """Refuse a principal that is limited: what follows sees everything. Nobody named is whoever holds the keys."""
         if self._principal is not None:
             self._principal.need_everything()
+
+
+def _check_places(store: object, vault: object, root: object) -> None:
+    """Refuse what can be no place. Raises Usage."""
+    for what, value in (("store", store), ("vault", vault), ("root", root)):
+        given.place(value, what)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refold import given, ingest
+from refold.errors import Usage
+from refold.given import When
 from refold.memory import withheld
 from refold.memory.ask import Ask
 from refold.model import Draft, Role, Source
@@ -34,7 +36,7 @@ class Remember(Ask):
         run_id: str | None = None,
         author: str | None = None,
         source: str | Source | None = None,
-        said_at: str | int | None = None,
+        said_at: When | None = None,
         role: str = Role.USER,
         subjects: Sequence[str] = (),
         audience: Sequence[str] = (),
@@ -80,6 +82,8 @@ class Remember(Ask):
 
     def add_many(self, drafts: Sequence[Draft]) -> list[Added]:
         """Append drafts as one commit."""
+        if not all(isinstance(draft, Draft) for draft in drafts):
+            raise Usage("one of the drafts is none: refold.model.Draft")
         drafts = [replace(draft, scope=self.scope(draft.scope.user, draft.scope.agent, draft.scope.run)) for draft in drafts]
         for draft in drafts:
             self._check_may_add(draft)
