@@ -9,7 +9,9 @@ from dataclasses import dataclass
 from refold import journal, recipes
 from refold.calls.recordings import Recordings
 from refold.calls.totals import Totals
+from refold.errors import Blocked
 from refold.keys.subjects import alias_tag
+from refold.log import stored
 from refold.model import View
 from refold.outside import clock
 from refold.reading import RejectionCode, Standing
@@ -50,6 +52,7 @@ class Status:
     calls: Totals  # of language models, ever
     unfinished: int  # transactions that forbid changes
     incomplete_since: int | None  # the first entry that damage took for good: all that is derived from there on lacks it
+    blocked: str | None = None  # why nothing is added, where the log was found damaged
     lost: tuple[int, int] | None = None  # entries [first, end) that the vault has seen, and that are not in the log any more
 
 
@@ -82,10 +85,20 @@ def read(store: Store, state: State) -> Status:
         rejections=_rejections(state),
         finding=None if state.finding is None else state.finding.message,
         incomplete_since=store.log.incomplete_since,
+        blocked=_blocked(store),
         lost=store.log.lost,
         calls=Recordings(store, now=clock, random=os.urandom).totals(),
         unfinished=0 if journal.is_running(store.places) else sum(entry.forbids_changes for entry in journal.entries(store.places)),
     )
+
+
+def _blocked(store: Store) -> str | None:
+    """Return what an addition would be refused with, where the last verification found the log damaged."""
+    try:
+        stored.require_intact(store.vault.path, store.places.store)
+    except Blocked as error:
+        return error.message
+    return None
 
 
 def _standings(state: State) -> dict[str, int]:

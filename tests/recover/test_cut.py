@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -21,6 +22,7 @@ from refold.store import Places, Store, open_store
 from tests.conftest import now
 from tests.journal import unsynced
 from tests.log import say
+from tests.recover.damage import place_of
 
 
 @pytest.fixture(autouse=True)
@@ -87,3 +89,21 @@ def test_a_file_that_only_claims_to_be_a_longer_head_blocks_nobody(places):
     with open_store(places) as store:
         assert store.log.lost is None
         say(store, "I like rum.")
+
+
+def test_status_says_that_nothing_is_added_until_a_verification_finds_the_log_whole(places, run):
+    commit = place_of(places).commit(2)
+    good = commit.read_bytes()
+    commit.write_bytes(b"")
+    assert run("recover", "--log", "--confirm", places.origin[:8]).code == 10
+    last = max((places.vault / "cache").iterdir())
+    commit.write_bytes(good)
+    last.write_bytes(last.read_bytes().replace(good_digest(good), b"0" * 64))  # damage that the files do not show to be mended
+    said = run("status")
+    assert (said.code, "RF-STATUS-004" in said.codes) == (0, True)
+    assert run("recover", "--log", "--confirm", places.origin[:8]).code == 0
+    assert "RF-STATUS-004" not in run("status").codes
+
+
+def good_digest(raw: bytes) -> bytes:
+    return hashlib.sha256(raw).hexdigest().encode()

@@ -199,6 +199,8 @@ def _status_findings(status: Status) -> list[Finding]:
         found.append(Finding("RF-STATUS-001", "warning", what, remediation="refold recover"))
     if status.finding:
         found.append(Finding("RF-STATUS-002", "warning", status.finding, remediation="refold audit --state"))
+    if status.blocked:
+        found.append(Finding("RF-STATUS-004", "warning", status.blocked, remediation="refold recover --log"))
     found += [*incomplete_since(status.incomplete_since), *cut(status.lost)]
     if status.pending:
         what = f"{plural(status.pending, 'event')} pending: a model did not answer about them; the next fold asks again"
