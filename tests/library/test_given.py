@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, date, datetime, timedelta, timezone
 from pathlib import Path
@@ -41,7 +40,7 @@ def test_a_time_is_text_a_date_or_microseconds(when, stored, memory):
     assert memory.store.log.event(added.seq).said_at == stored
 
 
-@pytest.mark.parametrize("when", [int(time.time()), int(time.time() * 1000), time.time_ns(), -1, True, 1.5, b"2024"])
+@pytest.mark.parametrize("when", [1_717_266_600, 1_717_266_600_000, 1_717_266_600_000_000_000, -1, True, 1.5, b"2024"])
 def test_a_number_in_another_unit_is_no_time(when, memory):
     for ask in (lambda: memory.add("I like tea.", said_at=when), lambda: memory.facts(user_id="ada", valid_at=when)):
         with pytest.raises(Usage, match="microseconds"):
