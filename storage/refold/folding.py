@@ -21,10 +21,10 @@ from refold.calls.pace import Spent
 from refold.closed import fold as closed
 from refold.closed.closure import Level
 from refold.errors import Locked
+from refold.fold.extraction import EXTRACTOR
 from refold.fold.ground import fold_batch
 from refold.fold.recipe import ModelRecipe
 from refold.fold.relations import Relations
-from refold.fold.symbolic import EXTRACTOR
 from refold.heads.checkpoint import Checkpointed, require_uncut
 from refold.log.compact import PARTS_MAX, compact
 from refold.outside import Clock, Random

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from refold import search_recipe, settings
 from refold.errors import Usage
-from refold.fold.recipe import HINT, SYMBOLIC, ModelRecipe
+from refold.fold.extraction import EXTRACTOR
 from refold.fold.relations import Relations
-from refold.fold.rules import Rules
-from refold.fold.symbolic import EXTRACTOR
+
+if TYPE_CHECKING:  # what asks for neither is spared both
+    from refold.fold.recipe import ModelRecipe
+    from refold.fold.rules import Rules
 
 OF_A_MODEL = "openai"  # the recipe where a model is named, and no recipe
 
@@ -24,6 +27,8 @@ def relations() -> Relations:
 @cache
 def rules() -> Rules:
     """Return the rules of configs/rules.toml."""
+    from refold.fold.rules import Rules
+
     known = relations()
     return Rules.load(settings.text("rules.toml"), relations=known.names, policy_of=known.policy)
 
@@ -33,6 +38,8 @@ def model(recipe: Path | str, *, model: str | None = None, api_base: str | None 
 
     Raises Usage.
     """
+    from refold.fold.recipe import SYMBOLIC, ModelRecipe
+
     if str(recipe) in (SYMBOLIC, EXTRACTOR):
         return None
     path = Path(recipe)
@@ -52,6 +59,8 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
+        from refold.fold.recipe import HINT, SYMBOLIC
+
         shipped = sorted(found.stem for found in (settings.folder() / "recipes").glob("*.toml"))
         known = ", ".join((SYMBOLIC, *shipped))
         raise Usage(f"a recipe or its prompt is no readable file; by name there are {known}", path=path, hint=HINT) from None

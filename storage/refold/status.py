@@ -7,7 +7,6 @@ from collections import Counter
 from dataclasses import dataclass
 
 from refold import journal, recipes
-from refold.calls.recordings import Recordings
 from refold.calls.totals import Totals
 from refold.errors import Blocked
 from refold.keys.subjects import alias_tag
@@ -87,7 +86,7 @@ def read(store: Store, state: State) -> Status:
         incomplete_since=store.log.incomplete_since,
         blocked=_blocked(store),
         lost=store.log.lost,
-        calls=Recordings(store, now=clock, random=os.urandom).totals(),
+        calls=_calls(store),
         unfinished=0 if journal.is_running(store.places) else sum(entry.forbids_changes for entry in journal.entries(store.places)),
     )
 
@@ -99,6 +98,14 @@ def _blocked(store: Store) -> str | None:
     except Blocked as error:
         return error.message
     return None
+
+
+def _calls(store: Store) -> Totals:
+    if store.calls is None:
+        return Totals()
+    from refold.calls.recordings import Recordings
+
+    return Recordings(store, now=clock, random=os.urandom).totals()
 
 
 def _standings(state: State) -> dict[str, int]:

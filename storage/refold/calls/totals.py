@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from refold import canonical
-from refold.calls.recording import Recording
+
+if TYPE_CHECKING:
+    from refold.calls.recording import Recording
 
 VERSION = 1
 

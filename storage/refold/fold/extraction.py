@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from refold.model import Act, Span
 from refold.reading import Candidate
 
+EXTRACTOR = "symbolic/en-1"  # how what the patterns read is marked: another reading is another name
+
 
 @dataclass(frozen=True, slots=True)
 class EdgeCandidate:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from types import MappingProxyType
 
-from refold.fold.extraction import EdgeCandidate, Extraction
+from refold.fold.extraction import EXTRACTOR, EdgeCandidate, Extraction
 from refold.fold.relations import About, Relation, Relations, SaidBy
-from refold.fold.symbolic import EXTRACTOR, extract
+from refold.fold.symbolic import extract
 from refold.model import Act, Event, Mention, Role, Span, normalise
 from refold.reading import AliasEdge, Assertion, Candidate, Folded, Rejection, RejectionCode
 

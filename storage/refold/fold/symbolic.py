@@ -25,7 +25,6 @@ from refold.fold.verbs import Form
 from refold.model import Act, Event, Modality, Role, Span, normalise
 from refold.reading import Candidate
 
-EXTRACTOR = "symbolic/en-1"
 SENTENCES_MAX = 2_000  # of one event
 CHARACTERS_MAX = 200_000  # of one event: what lies behind is not read, and one rejection says so
 OVERLAP = 4_000  # characters looked at behind that, so that a quotation or a sentence there is known by its end

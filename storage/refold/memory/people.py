@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from refold import ingest
 from refold.errors import Usage
 from refold.memory.opened import Opened
 from refold.model import AliasKind, SubjectId
@@ -21,11 +20,15 @@ class People(Opened):
 
     def subjects(self) -> dict[SubjectId, list[SubjectEntry]]:
         """Return everybody, under the id that was minted first, with the entries of all their ids, oldest first."""
+        from refold import ingest
+
         self._operator_only()
         return ingest.subjects(self.store)
 
     def subject_add(self, aliases: Sequence[tuple[AliasKind, str]], *, readmit: bool = False) -> SubjectId:
         """Make aliases known as those of one person; with `readmit` also those of somebody who was erased, as somebody new."""
+        from refold import ingest
+
         self._operator_only()
         with self._knowing() as state:
             return ingest.subject_add(self.store, aliases, readmit=readmit, index=state, now=self._now, random=self._random)

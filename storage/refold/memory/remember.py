@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from refold import given, ingest
+from refold import given
 from refold.errors import Usage
 from refold.given import When
 from refold.memory import withheld
@@ -82,6 +82,8 @@ class Remember(Ask):
 
     def add_many(self, drafts: Sequence[Draft]) -> list[Added]:
         """Append drafts as one commit."""
+        from refold import ingest
+
         if not all(isinstance(draft, Draft) for draft in drafts):
             raise Usage("one of the drafts is none: refold.model.Draft")
         drafts = [replace(draft, scope=self.scope(draft.scope.user, draft.scope.agent, draft.scope.run)) for draft in drafts]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from refold.ingest import Added
 from refold.model import WITHHELD
 from refold.reading import Fact, Hit
 
 if TYPE_CHECKING:
+    from refold.ingest import Added
     from refold.state.why import Explanation, Saying
 
 
