@@ -77,7 +77,8 @@ def test_a_runner_that_is_not_installed_fails_the_run_before_it_begins(evidence)
 
 def test_a_failure_is_a_code_without_words(evidence):
     assert evidence.corrupt.code == evidence.keyless.code == 1
-    assert evidence.corrupt.said == {"state": "Failed", "message": "RF-CORRUPT-001 corrupt", "counts": None}
+    damaged = "RF-BLOCKED-001 the log is damaged: CORRUPTION_BOUNDARY_DETECTED"
+    assert evidence.corrupt.said == {"state": "Failed", "message": damaged, "counts": None}
     assert evidence.keyless.said == {"state": "Failed", "message": "RF-MISSING-001 key", "counts": None}
 
 
@@ -90,7 +91,7 @@ def test_prefect_keeps_no_name_no_text_and_no_place(evidence):
     database = evidence.home / "prefect.db"
     dump = "\n".join(sqlite3.connect(database).iterdump())
     assert evidence.deployment["parameters"]["origin"] in dump  # the scan can find what is there
-    assert "RF-CORRUPT-001 corrupt" in dump
+    assert "RF-BLOCKED-001" in dump
     assert "entries in 2 batches: nothing was folded yet" in dump
     for word in (*NAMES, *TEXTS, str(evidence.folder), str(Path.home()), str(Path(__file__).parents[2])):
         assert word.casefold() not in dump.casefold(), word

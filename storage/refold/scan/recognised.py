@@ -8,12 +8,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from refold.keys.epochs import FOLDER_NAME
 from refold.scan.joined import Data
 
 PART_COLUMNS = ["header", "payload", "payload_commit", "entry_hash"]
 RUN_NAME = re.compile(r"[0-9a-f]{32}")
 IN_STORE = re.compile(r"state/[0-9]{12}")
-IN_VAULT = re.compile(r"keys/epoch-[0-9]{6}/[a-z]+|(?:requests|copies|migrate|journal)/.+")
+IN_VAULT = re.compile(rf"keys/{FOLDER_NAME.pattern}/[a-z]+|(?:requests|copies|migrate|journal)/.+")
 
 
 def is_sealed(path: Path, data: Data) -> bool:
