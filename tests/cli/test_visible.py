@@ -5,7 +5,8 @@ import unicodedata
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from refold.cli.visible import from_here, plural, shorten, table, visible, width
+from refold.cli.shown import quotation
+from refold.cli.visible import from_here, plural, quoted, shorten, table, visible, width
 
 
 def test_what_moves_the_cursor_or_turns_the_order_is_shown_as_an_escape():
@@ -84,3 +85,9 @@ def test_a_row_may_be_shorter_than_the_others():
 def test_counts_are_spoken():
     assert [plural(n, "event") for n in (0, 1, 2000)] == ["0 events", "1 event", "2,000 events"]
     assert plural(2, "person", "people") == "2 people"
+
+
+def test_what_fills_no_screen_is_cut_and_says_how_long_it_is(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    assert quotation("a" * 2_000) == quoted("a" * 2_000)
+    assert quotation("a" * 10_000_000) == quoted("a" * 2_000 + "…") + " of 10,000,000 characters"

@@ -102,8 +102,27 @@ def test_decisions_come_as_lines_too_and_wrong_ones_are_refused(shell: Shell, tm
 def test_undecided_mentions_stop_the_run(shell: Shell, monkeypatch: pytest.MonkeyPatch):
     request_id = asked(shell, monkeypatch)
     assert "undecided" in shell("erase", "plan", request_id).err
-    shell("erase", "approve", request_id)
-    assert confirmed(shell, request_id).code == 10
+    assert shell("erase", "approve", request_id).code == 10
+    assert confirmed(shell, request_id).code == 2
+
+
+def test_somebody_who_is_only_spoken_of_goes_and_does_not_come_back_with_the_same_record(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    chat = tmp_path / "chat.jsonl"
+    said = ("I had lunch with Jonas Keller.", "I like tea.")
+    chat.write_text("".join(json.dumps({"messages": [{"role": "user", "content": each}]}) + "\n" for each in said))
+    assert shell("import", str(chat), "--user", "mara").code == 0
+    shell("fold")
+    typed(monkeypatch, "Jonas Keller\n")
+    request_id = shell.json("erase", "request", "--aliases", "-").data["request_id"]
+    for step in (("find",), ("review", "--all", "concerns"), ("plan",), ("approve",)):
+        assert shell("erase", step[0], request_id, *step[1:]).code == 0
+    assert shell("erase", "approve", request_id).code == 2  # approved already
+    assert confirmed(shell, request_id).code == 0
+    again = shell.json("import", str(chat), "--user", "mara").data
+    assert (again["added"], again["suppressed"]) == (0, 1)
+    assert "Jonas" not in shell("search", "lunch Jonas", "--user", "mara").out
 
 
 def test_whoever_was_erased_is_known_again_only_when_readmitted(shell: Shell, monkeypatch: pytest.MonkeyPatch):

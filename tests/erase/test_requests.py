@@ -118,9 +118,10 @@ def test_an_outline_that_was_changed_does_not_open(store: Store):
 def test_undecided_mentions_stop_it(store: Store):
     request = changed(store, asked(store), lambda one: requests.search(one, found(ADA)))
     request = changed(store, request, lambda one: requests.planned(one, target(one, ADA)))
-    request = changed(store, request, lambda one: requests.approve(one, by="", needed=1))
     with pytest.raises(Blocked, match="undecided"):
-        requests.start(request)
+        requests.approve(request, by="", needed=1)
+    with pytest.raises(Blocked, match="undecided"):
+        requests.start(replace(request, stage=Stage.APPROVED))
 
 
 def test_a_decision_about_no_candidate_is_refused(store: Store):

@@ -14,6 +14,7 @@ from refold.reading import Fact, Hit, Standing
 if TYPE_CHECKING:
     from refold.state.search import Found
 
+QUOTED_MAX = 2_000  # characters of what was said
 SHORT_ID = 8  # hex digits of a fact id that a person types
 _NOTE = re.compile(r"note:[0-9a-f]{32}")  # what has no source but itself
 
@@ -123,9 +124,17 @@ def hit_table(hits: Sequence[Hit]) -> list[str]:
     unsaid = [() if all(each.role.asserts for each in hits) else ("" if hit.role.asserts else hit.role.value,) for hit in hits]
     marks = [(*one, *other) for one, other in zip(unfolded, unsaid, strict=True)]
     rows = [
-        (hit.speaker, times.short(hit.said_at), source(hit.source), *mark, quoted(hit.text)) for hit, mark in zip(hits, marks, strict=True)
+        (hit.speaker, times.short(hit.said_at), source(hit.source), *mark, quotation(hit.text))
+        for hit, mark in zip(hits, marks, strict=True)
     ]
     return table(rows)
+
+
+def quotation(text: str) -> str:
+    """Return what was said, but for the end of what fills no screen; as JSON it is whole."""
+    if len(text) <= QUOTED_MAX:
+        return quoted(text)
+    return f"{quoted(text[:QUOTED_MAX] + '…')} of {len(text):,} characters"
 
 
 def explained(found: Found) -> list[str]:

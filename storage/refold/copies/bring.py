@@ -20,6 +20,7 @@ from refold.log.parts import Part, missing
 
 TRIES_MAX = 5
 ASIDE = ("checkpoints", "receipts")  # signed files that stand by themselves
+ELSEWHERE = "; if an end of the log was given up, by a restore or by hand, go on in a new folder"
 DAMAGED = "refold recover --log"
 
 
@@ -117,7 +118,8 @@ def _new_commits(source: Place, head: Head, held: Head | None) -> list[tuple[Pat
     if held is None:
         return list(_chain(source, head, since=-1, previous=""))
     if head.version < held.version:
-        raise Corrupt(f"the log ends at commit {head.version}; this copy of it holds {held.version}", path=source.commits, hint=DAMAGED)
+        message = f"the log ends at commit {head.version}; this copy of it holds {held.version}{ELSEWHERE}"
+        raise Corrupt(message, path=source.commits, hint=DAMAGED)
     if head.version == held.version:
         if head.digest != held.digest:
             raise _other_history(source, head.version)
@@ -143,9 +145,8 @@ def _broken(path: Path) -> Corrupt:
 
 
 def _other_history(place: Place, version: int) -> Corrupt:
-    return Corrupt(
-        f"the copy holds another commit {version} than the log: two histories of one log", path=place.commit(version), hint=DAMAGED
-    )
+    message = f"the copy holds another commit {version} than the log: two histories of one log{ELSEWHERE}"
+    return Corrupt(message, path=place.commit(version), hint=DAMAGED)
 
 
 def _new_parts(source: Place, target: Place, head: Head) -> Iterator[tuple[Part, bytes]]:

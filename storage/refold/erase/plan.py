@@ -98,20 +98,23 @@ def target_of(store: Store, request: Request, found: Found) -> Target:
     if found.size > head.size or (found.size and store.log.row(found.size - 1).hashes()[0] != found.last_hash):
         raise Drifted("what was found lies on another log, or on one that was longer", hint="refold erase find")
     extra = concerning(found)
-    suppressed = frozenset(_suppressed(store, keyring, request, found)) if request.suppresses else frozenset()
+    suppressed = frozenset(_suppressed(store, keyring, request, found, extra)) if request.suppresses else frozenset()
     return Target(request.request_id, found.subjects, extra, suppressed, found.size, found.last_hash, request.mode)
 
 
-def _suppressed(store: Store, keyring: Keyring, request: Request, found: Found) -> Iterable[bytes]:
-    """Yield the tags of what must not come back: declared handles, every alias where that was asked for, and single records."""
+def _suppressed(store: Store, keyring: Keyring, request: Request, found: Found, extra: frozenset[EventId]) -> Iterable[bytes]:
+    """Yield the tags of what must not come back: declared handles, every alias where that was asked for, and single records.
+
+    What others said of somebody comes back by the record alone: nobody in it is known by a name that could be kept out.
+    """
     for entry in _entries(store, found.subjects):
         for kind, alias in entry.aliases:
             if kind is AliasKind.HANDLE or request.suppresses_aliases:
                 yield suppressed_alias(keyring, alias)
     if request.suppresses_aliases:
         yield from (suppressed_alias(keyring, alias) for _, alias in request.selector.aliases)
-    for events in store.log.events(0, found.size) if found.events else ():
-        yield from (suppressed_source(keyring, event.source) for event in events if event.event_id in found.events)
+    for events in store.log.events(0, found.size) if extra else ():
+        yield from (suppressed_source(keyring, event.source) for event in events if event.event_id in extra)
 
 
 def _entries(store: Store, subjects: frozenset[SubjectId]) -> list[SubjectEntry]:

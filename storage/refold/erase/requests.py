@@ -186,6 +186,9 @@ def approve(request: Request, *, by: str, needed: int) -> Request:
     """Return a request with one more approval; of several, each by another named principal. Raises NotAllowed, Usage."""
     if request.target is None or request.stage not in (Stage.PLANNED, Stage.APPROVED):
         raise Usage("only what was planned can be approved", hint=f"refold erase plan {request.request_id.hex()[:8]}")
+    _require_decided(request)
+    if request.stage is Stage.APPROVED:
+        raise Usage("this request is approved already", hint=f"refold erase run {request.request_id.hex()[:8]}")
     if needed > 1 and not by:
         raise NotAllowed(f"{needed} people have to approve an erasure here: say who you are with --as", hint="refold help requests")
     if by in request.approved_by:
@@ -212,9 +215,13 @@ def start(request: Request) -> Target:
     """Return what an approved request erases. Raises Usage, Blocked where somebody has to approve or decide first."""
     if request.target is None or request.stage not in (Stage.APPROVED, Stage.RUNNING):
         raise Usage("only what was approved is erased", hint=f"refold erase approve {request.request_id.hex()[:8]}")
+    _require_decided(request)
+    return request.target
+
+
+def _require_decided(request: Request) -> None:
     if undecided(request):
         raise Blocked(f"{undecided(request)} mentions are undecided", hint=f"refold erase review {request.request_id.hex()[:8]}")
-    return request.target
 
 
 def undecided(request: Request) -> int:

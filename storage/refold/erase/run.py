@@ -104,7 +104,8 @@ class Work:
         met = frozenset(self.census.reach.seqs)
         new = [event for events in log.events(self.reviewed, head.size) for event in events if event.seq not in met]
         if new and self.review(new):
-            raise Undecided("something came after the plan that nobody has decided about", hint="refold erase review")
+            hint = f"refold erase find {self.target.request_id.hex()[:8]}"
+            raise Undecided("something came after the plan that nobody has decided about", hint=hint)
         self.reviewed = head.size
 
     def secrets(self, begun: Begun) -> Secrets:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from refold import given, ingest
 from refold.erase.mentions import Matcher, Relation
 from refold.erase.model import Selector
@@ -101,7 +103,7 @@ def _relations(state: State, aliases: Iterable[Alias]) -> tuple[Relation, ...]:
         for at, (what, value) in enumerate(zip(*(column.to_pylist() for column in qualified.columns), strict=True))
         if what and value in values
     ]
-    found = claims(state.table("assertions").take(rows))
+    found = claims(state.table("assertions").take(pa.array(rows, pa.int64())))
     return tuple(dict.fromkeys(_relation(state, claim) for claim in found))
 
 
