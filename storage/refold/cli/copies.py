@@ -122,13 +122,23 @@ def _restore_store(given: Namespace) -> Outcome:
         for each in told.unasked
     ]
     if given.confirm is None:
-        return replace(_restored(where, restore.plan(where, source, seen=seen, random=os.urandom), done=False), findings=unasked)
+        planned = restore.plan(where, source, seen=seen, random=os.urandom)
+        return replace(_restored(where, planned, done=False), findings=[*unasked, _takes_over()])
     done = restore.restore(where, source, confirm=given.confirm, seen=seen, now=clock, random=os.urandom)
     if done is None:
         return Outcome(
             {"restore": {"origin": where.origin, "done": True}}, ["the interrupted restore is completed"], format_version=FORMAT_VERSION
         )
-    return replace(_restored(where, done, done=True), findings=unasked)
+    return replace(_restored(where, done, done=True), findings=[*unasked, _takes_over()])
+
+
+def _takes_over() -> Finding:
+    """Return the warning that the store which a copy was made of, if it is still there, is none any more under this vault."""
+    message = (
+        "this store takes the place of any other under this vault: one that goes on elsewhere is another history, to be written no more; "
+        "to try a restore, bring a copy of the vault (--vault)"
+    )
+    return Finding("RF-RESTORE-001", "warning", message, remediation="refold help copies")
 
 
 def _restored(where: Places, found: Restoration, *, done: bool) -> Outcome:
