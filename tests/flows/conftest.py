@@ -11,10 +11,12 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,7 @@ from refold.model import Draft, Scope, Source
 from refold.settings import load
 from refold.status import Status
 
+BUSY_SECONDS_MAX = 60
 NAMES = ("Zebulon", "Quistgaard")
 TEXTS = ("lives in Ouagadougou", "is allergic to cashews", "ledger:4711", "confidential-label")
 
@@ -73,11 +76,18 @@ class Evidence:
 
 
 def call(url: str, body: object = None) -> Any:
-    """Ask the server."""
+    """Ask the server; again where it says that its database is busy, as its own clients do."""
     data = None if body is None else json.dumps(body).encode()
     request = urllib.request.Request(url, data, {"content-type": "application/json"})
-    with urllib.request.urlopen(request, timeout=30) as answer:
-        return json.loads(answer.read())
+    until = time.monotonic() + BUSY_SECONDS_MAX
+    while True:
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            if error.code != HTTPStatus.SERVICE_UNAVAILABLE or time.monotonic() > until:
+                raise
+            time.sleep(0.5)
 
 
 def free_port() -> int:
