@@ -17,7 +17,7 @@ os.environ.pop("COLUMNS", None)  # what commands print is as wide as the tests s
 
 
 # How long an example takes says more of the machine, and of what else runs on it, than of the code.
-settings.register_profile("refold", deadline=None)
+settings.register_profile("refold", deadline=None, max_examples=300 if os.environ.get("REFOLD_EXHAUSTIVE") else 40)
 settings.load_profile("refold")
 
 
