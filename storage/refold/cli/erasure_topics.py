@@ -41,8 +41,9 @@ line. Several selectors together select all that any of them does.
 A request is due 30 days after it was received, or at --due. It lies sealed in the vault, under a key that goes dark with the person; how it
 ended stays. What else was asked about the same person goes dark with it.
 
-By default the declared names of whoever is erased (user ids, authors) are kept from coming back with an import, by keyed tags;
---suppress-aliases keeps every alias from it, and --no-suppress none.
+By default the declared names of whoever is erased (user ids, authors) are kept from coming back with an import, by keyed tags, and so
+are the very records that others said it in; --suppress-aliases keeps every alias from being declared anew, and --no-suppress none. The
+same words from another source, or in a text about others, are added as anything is.
 `refold subject readmit` lets somebody be known again, as somebody new.
 
     refold erase hold --user NAME --reason -     forbid an erasure, as a court may ask; the plan shows it, approving refuses
