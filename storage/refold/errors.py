@@ -9,13 +9,13 @@
     ├── Blocked                10   blocker         something unfinished forbids changes until it is completed or rolled back
     ├── Locked                 11   locked          another process holds what this call needs
     ├── KeyMissing             12   key             a vault, root or key is lost or destroyed
-    │   └── SubjectErased      12   key             the subject was erased; nothing new can be about it
     ├── Corrupt                13   corrupt         bytes that are not what was signed or sealed
     ├── Drifted                14   drifted         a target is neither in its recorded before nor in its after
     ├── ModelFailed            15   model           a language model did not answer, or not usably
     │   ├── Undeclared         15   model           something was about to reach a model that the run does not declare
     │   └── NotRecorded        15   model           a replay needs an answer that was never recorded, or is dark
     ├── NotAllowed             16   not-allowed     the principal, or the operating system, forbids it
+    │   ├── SubjectErased      16   not-allowed     whom this names was erased, and was not readmitted
     │   └── ClosureBroken      16   not-allowed     what should read its input alone reached for something else
     └── VerificationIncomplete 17   incomplete      something could not be read, so nothing is claimed of it
 
@@ -109,12 +109,6 @@ class KeyMissing(RefoldError):
     code = "RF-MISSING-001"
 
 
-class SubjectErased(KeyMissing):
-    """The subject id has neither a secret nor a living entry: it was erased."""
-
-    code = "RF-ERASED-001"
-
-
 class Corrupt(RefoldError):
     """Bytes that are not what was signed or sealed."""
 
@@ -157,6 +151,12 @@ class NotAllowed(RefoldError):
     exit_code = 16
     exit_class = "not-allowed"
     code = "RF-ACCESS-001"
+
+
+class SubjectErased(NotAllowed):
+    """Whom this names was erased, and nobody has readmitted them: nothing new can be about them."""
+
+    code = "RF-ERASED-001"
 
 
 class ClosureBroken(NotAllowed):

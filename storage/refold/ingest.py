@@ -397,4 +397,4 @@ def _check_usable(found: Sequence[SubjectId], known: Known, keyring: Keyring) ->
 
 
 def _erased() -> SubjectErased:
-    return SubjectErased("a person named here was erased", hint="refold help subject")
+    return SubjectErased("a person named here was erased", hint="refold subject readmit")

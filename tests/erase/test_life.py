@@ -130,8 +130,9 @@ def test_whoever_was_erased_is_known_again_only_when_readmitted(shell: Shell, mo
     for step in (("review", "--all", "concerns"), ("plan",), ("approve",)):
         assert shell("erase", step[0], request_id, *step[1:]).code == 0
     assert confirmed(shell, request_id).code == 0
-    assert shell("add", "I live in Oslo.", "--user", "ruth").code == 12
-    assert shell("subject", "add", "ruth").code == 12
+    refused = shell("add", "I live in Oslo.", "--user", "ruth")
+    assert (refused.code, "refold subject readmit" in refused.err) == (16, True)
+    assert shell("subject", "add", "ruth").code == 16
     assert shell("subject", "readmit", "ruth").code == 0
     assert shell("add", "I live in Oslo.", "--user", "ruth").code == 0
 
