@@ -29,7 +29,19 @@ from refold.heads.checkpoint import known_keys
 from refold.keys import crypto
 from refold.model import AliasKind
 from refold.receipts import verify
-from refold.receipts.certificate import COPY_KINDS, COPY_STATES, KIND, OWNERS, Reason, State, bucket
+from refold.receipts.certificate import (
+    COPY_KINDS,
+    COPY_STATES,
+    KEPT_OUT_ALIASES,
+    KEPT_OUT_NAMES,
+    KEPT_OUT_RECORDS,
+    KIND,
+    OWNERS,
+    TAGS,
+    Reason,
+    State,
+    bucket,
+)
 from refold.scan.found import Scanned
 from refold.scan.needles import Needles
 from refold.store import Places, Store, open_store
@@ -135,6 +147,19 @@ def test_a_file_that_cannot_be_decoded_and_a_missing_control_refuse(proven):
 def test_a_query_that_was_still_open_is_an_exception(proven):
     evidence = replace(proven.evidence, reached=replace(proven.evidence.reached, readers_drained=False))
     assert judged(evidence) == ("certified-except", [Reason.READERS.value])
+
+
+def test_what_suppression_keeps_out_is_said_as_far_as_it_goes(proven):
+    request, aim = proven.request, proven.request.target
+
+    def remains(**changed) -> list[str]:
+        asked = replace(request, suppresses_aliases=changed.pop("aliases", False), target=replace(aim, **changed))
+        return certificate.said(replace(proven.evidence, request=asked))["remains"][3:]
+
+    assert remains() == [TAGS, KEPT_OUT_NAMES, KEPT_OUT_RECORDS]
+    assert remains(aliases=True, events=frozenset()) == [TAGS, KEPT_OUT_ALIASES]
+    assert remains(subjects=frozenset()) == [TAGS, KEPT_OUT_RECORDS]
+    assert remains(suppressed=frozenset()) == []
 
 
 def test_a_control_that_nobody_can_find_is_missing(proven):

@@ -8,7 +8,19 @@ from dataclasses import dataclass
 from refold import disclaimers
 from refold.erase.model import Footprint, Reached, Request
 from refold.keys.crypto import Signer
-from refold.receipts.certificate import BY_CONSTRUCTION, KIND, REFUSING, REMAINS, Reason, State, bucket
+from refold.receipts.certificate import (
+    BY_CONSTRUCTION,
+    KEPT_OUT_ALIASES,
+    KEPT_OUT_NAMES,
+    KEPT_OUT_RECORDS,
+    KIND,
+    REFUSING,
+    REMAINS,
+    TAGS,
+    Reason,
+    State,
+    bucket,
+)
 from refold.receipts.form import Body, sign
 from refold.scan.found import Scanned
 
@@ -128,7 +140,7 @@ def said(evidence: Evidence) -> Body:
             "control": "found" if found.controls else "missing" if found.has_control else "none",
             "encodings": len(found.encodings),
         },
-        "remains": list(REMAINS if request.suppresses else REMAINS[:-1]),
+        "remains": [*REMAINS, *_kept_out(request)],
         "derived": BY_CONSTRUCTION,
         "copies": [
             {"id": copy.copy_id, "kind": copy.kind, "state": copy.state, "owner": copy.owner, "due": copy.due} for copy in evidence.copies
@@ -136,6 +148,20 @@ def said(evidence: Evidence) -> Body:
         "root": {"custody": evidence.root.custody, "destroyed_at": evidence.root.destroyed_at, "dark_at": evidence.root.dark_at},
         "disclaimers": list(CLAIMED_NOT),
     }
+
+
+def _kept_out(request: Request) -> Iterator[str]:
+    """Yield what the tags that a request left do: to what comes again by a name, and to what comes again by its source."""
+    target, selector = request.target, request.selector
+    if target is None or not target.suppressed:
+        return
+    yield TAGS
+    if request.suppresses_aliases and (target.subjects or selector.aliases):
+        yield KEPT_OUT_ALIASES
+    elif target.subjects:
+        yield KEPT_OUT_NAMES
+    if target.events:
+        yield KEPT_OUT_RECORDS
 
 
 def certify(evidence: Evidence, *, origin: str, signer: Signer, made_at: int) -> bytes:
