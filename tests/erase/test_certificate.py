@@ -80,7 +80,8 @@ def proven(tmp_path_factory) -> Proven:
         state.close()
         reached = erase(store, aim)
         proof = prove.prove(store, request, reached, known, erased_at=ERASED, events_planned=reached.events, now=lambda: ERASED)
-        evidence = Evidence(request, reached, proof.scanned, known, Root("file", ERASED, ERASED), ERASED, events_planned=reached.events)
+        root = Root("file", ERASED, ERASED)
+        evidence = Evidence(request, reached, proof.scanned, known, root, ERASED, made_at=ERASED, events_planned=reached.events)
         body = verify.verify(proof.raw, known_keys(store)).body
     return Proven(places, request, evidence, proof, before, dict(body))
 

@@ -64,6 +64,7 @@ class Evidence:
     footprint: Footprint
     root: Root
     erased_at: int
+    made_at: int
     copies: Sequence[Copy] = ()
     events_planned: int | None = None  # None where nothing was predicted, as for what came by source alone
     undecided: int = 0
@@ -88,7 +89,7 @@ def reasons(evidence: Evidence) -> Iterator[Reason]:
         yield Reason.COPIES
     if not reached.readers_drained:
         yield Reason.READERS
-    if evidence.root.dark_at > evidence.root.destroyed_at:
+    if evidence.root.dark_at > evidence.made_at:
         yield Reason.ROOT
 
 
@@ -164,9 +165,9 @@ def _kept_out(request: Request) -> Iterator[str]:
         yield KEPT_OUT_RECORDS
 
 
-def certify(evidence: Evidence, *, origin: str, signer: Signer, made_at: int) -> bytes:
+def certify(evidence: Evidence, *, origin: str, signer: Signer) -> bytes:
     """Return the signed certificate."""
-    return sign(KIND, said(evidence), origin=origin, signer=signer, made_at=made_at)
+    return sign(KIND, said(evidence), origin=origin, signer=signer, made_at=evidence.made_at)
 
 
 def _is_as_planned(evidence: Evidence) -> bool:

@@ -54,8 +54,6 @@ def prove(
     *,
     erased_at: int,
     events_planned: int | None = None,
-    custody: str = "file",
-    dark_at: int | None = None,
     closure_level: str = "declared",
     is_fresh: bool = False,
     extra: Sequence[Path] = (),
@@ -64,24 +62,25 @@ def prove(
 ) -> Proof:
     """Scan for what is left, judge, sign, and keep the certificate among the receipts of the store. Raises WriteFailed.
 
-    Copies are those of the register. `events_planned` is what the plan said; `dark_at` when a root, destroyed by a token that delays, can
-    be had back by nobody.
+    Copies are those of the register. `events_planned` is what the plan said.
     """
     scanned = residue(store, known, extra=extra, progress=progress)
+    roots = store.vault.roots
     evidence = Evidence(
         request=request,
         reached=reached,
         scanned=scanned,
         footprint=known,
-        root=Root(custody, erased_at, erased_at if dark_at is None else dark_at),
+        root=Root(roots.custody, erased_at, roots.dark_at(reached.epoch_before, destroyed_at=erased_at)),
         erased_at=erased_at,
+        made_at=max(now(), erased_at),
         copies=concerned(store, reached),
         events_planned=events_planned,
         undecided=requests.undecided(request),
         closure_level=closure_level,
         is_fresh=is_fresh,
     )
-    raw = certificate.certify(evidence, origin=store.origin, signer=store.log.signer(), made_at=max(now(), erased_at))
+    raw = certificate.certify(evidence, origin=store.origin, signer=store.log.signer())
     path = path_of(store, request.request_id)
     files.make_folder(path.parent)
     files.replace(path, raw)

@@ -1,6 +1,6 @@
 """Roots: what wraps the keyring of an epoch, kept at a third place. Destroying a root darkens everything under it.
 
-A root is only ever asked to wrap and unwrap 32 bytes, so that a token in an HSM can do the same.
+A root is only ever asked to wrap and unwrap 32 bytes, so that a token in an HSM, or a service on another host, can do the same.
 """
 
 from __future__ import annotations
@@ -28,6 +28,11 @@ def file_name(epoch: int) -> str:
 class Roots(Protocol):
     """The roots of all epochs of one store."""
 
+    @property
+    def custody(self) -> str:
+        """What keeps them: one of those that a certificate may name."""
+        ...
+
     def create(self, epoch: int) -> None:
         """Make the root of an epoch. One that exists stays as it is."""
         ...
@@ -41,16 +46,22 @@ class Roots(Protocol):
         ...
 
     def has(self, epoch: int) -> bool:
-        """Whether the root of an epoch is there."""
+        """Whether the root of an epoch is there, and can be reached."""
         ...
 
     def destroy(self, epoch: int) -> None:
         """Destroy the root of an epoch, for good. One that is gone already is fine."""
         ...
 
+    def dark_at(self, epoch: int, *, destroyed_at: int) -> int:
+        """Return when nobody can have a root back that was destroyed then (µs): later, where what keeps it deletes with a delay."""
+        ...
+
 
 class FileRoots:
     """Roots as files of 32 random bytes: the embedded default. On an SSD a removed file may survive in spare blocks."""
+
+    custody = "file"
 
     def __init__(self, folder: Path, random: Random) -> None:
         self._folder = folder
@@ -76,6 +87,9 @@ class FileRoots:
 
     def destroy(self, epoch: int) -> None:
         files.remove(self._path(epoch))
+
+    def dark_at(self, epoch: int, *, destroyed_at: int) -> int:
+        return destroyed_at
 
     def _path(self, epoch: int) -> Path:
         return self._folder / file_name(epoch)

@@ -135,7 +135,7 @@ def check(body: Body, known: Sequence[Verifier]) -> list[str]:
         Reason.CONTROL: scan["control"] != "found",
         Reason.NOT_AS_PLANNED: not body["as_planned"],
         Reason.COPIES: any(copy["state"] == "open" for copy in body["copies"]),
-        Reason.ROOT: root["dark_at"] > root["destroyed_at"],
+        Reason.ROOT: root["dark_at"] > body["made_at"],
     }
     counts = [reached[name] for name in reached if name.endswith("_at_most")]
     if (
