@@ -231,10 +231,14 @@ class _Batch:
         self._suppressed: set[int] = set()  # drafts that would bring back what was erased
         self._rows: dict[int, int] = {}  # where the others stand in the commit
         self._declared: tuple[Keyring, dict[str, Sealable]] = (store.keyring, {})  # and whom it declares, under which keys
+        self._tagged: tuple[Keyring | None, list[tuple[bytes, int]]] = (None, [])  # and the tags of the drafts, likewise
 
     def plan(self, head: Head, keyring: Keyring) -> list[Sealable]:
         """Return what has to be appended to this head."""
-        known = self._store.log.tail.follow(head, keyring, self._index)
+        tail = self._store.log.tail
+        known = tail.follow(head, keyring, self._index)
+        if self._is_import:
+            tail.recognise(keyring)
         self._recognise(known, keyring)
         fresh = self._allowed([at for at in range(len(self._lines)) if at not in self._there and at not in self._same], known, keyring)
         ids, minted = self._resolve(fresh, known, keyring)
@@ -263,15 +267,16 @@ class _Batch:
     def _teach(self, done: Appended) -> None:
         keyring, minted = self._declared
         subjects = {alias_tag(keyring, name): self._minted[name].subjects[0] for name in minted}
-        tags = self._tags(keyring, of_content=True)
+        tags = self._tags(keyring)
         own = ((tag, at) for base, at in tags for tag in carried(keyring, base, _audience(self._lines[at].draft)))
         seen = {tag: done.first + self._rows[at] for tag, at in own if at in self._rows}
-        self._store.log.tail.learn(keyring, done.first, done.first + done.count, subjects=subjects, seen=seen)
+        end = done.first + done.count
+        self._store.log.tail.learn(keyring, done.first, end, subjects=subjects, seen=seen, is_all=self._is_import)
 
     def _recognise(self, known: Known, keyring: Keyring) -> None:
         """Find the drafts that are in the log already, or twice in this batch."""
         wanted: dict[int, list[bytes]] = {}
-        for tag, at in self._tags(keyring, of_content=self._is_import):
+        for tag, at in self._tags(keyring):
             wanted.setdefault(at, []).extend(sought(keyring, tag, _audience(self._lines[at].draft), sees_all=self._sees_all))
         found = known.seen([tag for tags in wanted.values() for tag in tags])
         met = {at: found[tag] for at, tags in wanted.items() for tag in reversed(tags) if tag in found}
@@ -305,15 +310,18 @@ class _Batch:
         found = known.subjects_of(list(tags.values()))
         return {name: found[tag] for name, tag in tags.items() if tag in found}
 
-    def _tags(self, keyring: Keyring, *, of_content: bool) -> list[tuple[bytes, int]]:
+    def _tags(self, keyring: Keyring) -> list[tuple[bytes, int]]:
         """Return the tags by which drafts are recognised: of their key, and for an import of their content."""
-        drafts = [line.draft for line in self._lines]
-        tags = [(key_tag(keyring, draft.key, draft.scope), at) for at, draft in enumerate(drafts) if draft.key is not None]
-        if of_content:
-            tags += [
-                (content_tag(keyring, self._source(at), draft.scope, draft.role, draft.author, draft.text), at)
-                for at, draft in enumerate(drafts)
-            ]
+        under, tags = self._tagged
+        if under is not keyring:
+            drafts = [line.draft for line in self._lines]
+            tags = [(key_tag(keyring, draft.key, draft.scope), at) for at, draft in enumerate(drafts) if draft.key is not None]
+            if self._is_import:
+                tags += [
+                    (content_tag(keyring, self._source(at), draft.scope, draft.role, draft.author, draft.text), at)
+                    for at, draft in enumerate(drafts)
+                ]
+            self._tagged = (keyring, tags)
         return tags
 
     def _resolve(self, fresh: Sequence[int], known: Known, keyring: Keyring) -> tuple[dict[str, SubjectId], dict[str, Sealable]]:

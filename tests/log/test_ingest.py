@@ -265,6 +265,15 @@ def test_an_import_knows_what_was_added_by_hand(store: Store):
     assert [one.new for one in add(store, line, ingest_id=IMPORT)] == [False]
 
 
+def test_an_import_knows_what_was_added_before_and_between_its_parts(store: Store):
+    drafts = [Draft(f"note {number}", Source("doc", "1", f"p{number}"), author="Ada") for number in range(6)]
+    by_hand = [added for at in (0, 1, 3) for added in add(store, drafts[at] if at else replace(drafts[at], key="k"))]
+    first = add(store, *drafts[:3], ingest_id=IMPORT)
+    by_hand += add(store, drafts[4])
+    assert [one.seq for one in first if not one.new] == [by_hand[0].seq, by_hand[1].seq]
+    assert [one.new for one in add(store, *drafts, ingest_id=IMPORT)] == [False] * 5 + [True]
+
+
 def test_events_carry_the_id_of_their_import(store: Store):
     add(store, Draft("hello", scope=Scope("ada")), ingest_id=IMPORT)
     assert heard(store)[0].ingest == IMPORT
@@ -344,7 +353,7 @@ def test_an_index_that_ends_behind_the_tail_leaves_no_gap(store: Store):
 
 
 def test_the_tail_forgets_most_of_what_the_index_knows(store: Store, monkeypatch: pytest.MonkeyPatch):
-    add(store, FULL, BEN, CLEO)
+    add(store, FULL, BEN, CLEO, ingest_id=IMPORT)
     index = Partial(store, store.log.head.size)
     assert _kept(store) == 8
     add(store, FULL, index=index)

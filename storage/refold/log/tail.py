@@ -60,8 +60,22 @@ class Tail:
                 self._scan(head, keyring)
             return Known(index, self._subjects, self._seen, self._living)
 
-    def learn(self, keyring: Keyring, first: int, end: int, *, subjects: dict[bytes, SubjectId], seen: dict[bytes, int]) -> None:
-        """Take over what a commit of ours holds, so that it need not be read back."""
+    def recognise(self, keyring: Keyring) -> None:
+        """Read back the commits of ours whose records nobody had to recognise until now: an import is about to."""
+        with self._mutex:
+            if keyring.epoch == self._epoch:
+                for first, end in self._unread:
+                    self._recognise(keyring, first, end)
+                self._unread.clear()
+
+    def learn(
+        self, keyring: Keyring, first: int, end: int, *, subjects: dict[bytes, SubjectId], seen: dict[bytes, int], is_all: bool
+    ) -> None:
+        """Take over what a commit of ours holds, so that it need not be read back.
+
+        Unless `seen` `is_all` by which its records are recognised: then they are read back once they have to be. Most never are, for
+        agents add and do not import, and the tags of what was said are a seventh of what adding it costs.
+        """
         with self._mutex:
             if (self._epoch, self._end) == (keyring.epoch, first):
                 self._living.update(subjects.values())
@@ -69,6 +83,9 @@ class Tail:
                     self._subjects.setdefault(tag, subject)
                 for tag, seq in seen.items():
                     self._seen.setdefault(tag, seq)
+                if not is_all:
+                    begin = self._unread.pop()[0] if self._unread and self._unread[-1][1] == first else first
+                    self._unread.append((begin, end))
                 self._end = end
 
     def _joins(self, start: int) -> bool:
@@ -89,6 +106,13 @@ class Tail:
         self._subjects: dict[bytes, SubjectId] = {}
         self._seen: dict[bytes, int] = {}
         self._living: set[SubjectId] = set()
+        self._unread: list[tuple[int, int]] = []  # ranges of entries of ours: only their keys are in `_seen`
+
+    def _recognise(self, keyring: Keyring, first: int, end: int) -> None:
+        for events, _ in self._log.entries(first, end):
+            for event in events:
+                for tag in seen_tags(keyring, event):
+                    self._seen.setdefault(tag, event.seq)
 
     def _scan(self, head: Head, keyring: Keyring) -> None:
         for events, subjects in self._log.entries(self._end, head.size):
