@@ -10,7 +10,7 @@ from refold.errors import SubjectErased, Usage
 from refold.keys.keyring import Keyring
 from refold.keys.subjects import alias_tag, carried, content_tag, is_suppressed, key_tag, sought
 from refold.log.append import Appended, Sealable
-from refold.log.events import SubjectEntry, encode_event, encode_subject
+from refold.log.events import encode_event, encode_subject
 from refold.log.head import Head
 from refold.log.persons import persons
 from refold.log.tail import Index, Known
@@ -18,7 +18,7 @@ from refold.model import WITHHELD, AliasKind, Draft, EntryKind, Event, EventId, 
 from refold.outside import Clock, Random
 from refold.store import Store
 
-__all__ = ["Added", "Index", "Rehearsal", "add", "check", "move_in", "rehearse", "subject_add", "subjects"]
+__all__ = ["Added", "Index", "Rehearsal", "add", "check", "move_in", "rehearse", "subject_add"]
 
 TEXT_BYTES_MAX = 16 << 20
 ALIAS_CHARACTERS_MAX = 1_000
@@ -131,16 +131,6 @@ def subject_add(
 
     store.log.append(plan, now=now, random=random)
     return made[0]
-
-
-def subjects(store: Store) -> dict[SubjectId, list[SubjectEntry]]:
-    """Return everybody, under the id that was minted first, with the readable entries of all their ids, oldest first."""
-    entries = [*store.log.subjects()]
-    first_of = persons(entries)
-    found: dict[SubjectId, list[SubjectEntry]] = {}
-    for entry in entries:
-        found.setdefault(first_of[entry.subject], []).append(entry)
-    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from refold.ingest import Added
 from refold.keys.subjects import alias_tag, seen_tags
 from refold.log import tail as tails
 from refold.log.append import Sealable
+from refold.log.persons import everybody
 from refold.model import AliasKind, Draft, EntryKind, EventId, Role, Scope, Source, SubjectId
 from refold.store import Store, open_store
 from tests.conftest import now
@@ -396,7 +397,7 @@ def test_subject_add_gives_one_person_several_names(store: Store):
     assert subject == again
     say(store, "hello", user="Ada")
     assert heard(store)[0].speaker == subject
-    (entries,) = ingest.subjects(store).values()
+    (entries,) = everybody([*store.log.subjects()]).values()
     assert [alias for entry in entries for alias in entry.aliases] == [*handles, (AliasKind.HANDLE, "ada")]
 
 
@@ -408,9 +409,9 @@ def named(*aliases: str) -> list[tuple[AliasKind, str]]:
 def test_people_who_turn_out_to_be_one_are_joined_once(store: Store, order: tuple[str, ...]):
     ids = [ingest.subject_add(store, named(name), now=now, random=os.urandom) for name in ("Ada", "Ben", "Cleo")]
     other = ingest.subject_add(store, named("Dora"), now=now, random=os.urandom)
-    assert len(ingest.subjects(store)) == 4
+    assert len(everybody([*store.log.subjects()])) == 4
     assert ingest.subject_add(store, named(*order), now=now, random=os.urandom) == ids[0]
-    people = ingest.subjects(store)
+    people = everybody([*store.log.subjects()])
     assert list(people) == [ids[0], other]
     assert {entry.subject for entry in people[ids[0]]} == set(ids)
     size = store.log.head.size
@@ -422,7 +423,7 @@ def test_people_are_one_over_any_number_of_steps(store: Store):
     ids = [ingest.subject_add(store, named(name), now=now, random=os.urandom) for name in ("Ada", "Ben", "Cleo", "Dora")]
     for pair in (("Cleo", "Dora"), ("Ben", "Cleo"), ("Dora", "Ada")):
         ingest.subject_add(store, named(*pair), now=now, random=os.urandom)
-    (entries,) = ingest.subjects(store).values()
+    (entries,) = everybody([*store.log.subjects()]).values()
     assert {entry.subject for entry in entries} == set(ids)
 
 

@@ -13,6 +13,7 @@ import pytest
 from refold import files, ingest, journal
 from refold.errors import Blocked, Drifted, Usage
 from refold.journal import Direction
+from refold.log.persons import everybody
 from refold.memory import Memory
 from refold.migrate import capture, finalize
 from refold.model import Draft, Role, Scope, Source
@@ -105,9 +106,9 @@ def test_a_preview_says_what_the_move_then_does(store: Store, tmp_path: Path):
     move = ready(store, tmp_path, "mem0", "mcp")
     preview = finalize.preview(store, move.id[:10], now=now)
     assert (preview.is_stale, preview.drifted, preview.outcome.open) == (False, (), ())
-    people = len(ingest.subjects(store))
+    people = len(everybody([*store.log.subjects()]))
     assert preview.rehearsal.events == moved(store, move).added == 12
-    assert len(ingest.subjects(store)) - people == preview.rehearsal.people > 3
+    assert len(everybody([*store.log.subjects()])) - people == preview.rehearsal.people > 3
 
 
 @pytest.mark.parametrize("wrong", ["", "00000", "zzzzzz", "{id}0", "{short}"])

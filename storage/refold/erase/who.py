@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from refold import given, ingest
+from refold import given
 from refold.erase.mentions import Matcher, Relation
 from refold.erase.model import Selector
 from refold.errors import Usage
 from refold.log.events import SubjectEntry
+from refold.log.persons import everybody
 from refold.model import AliasKind, Mention, SubjectId, normalise
 from refold.reading import Claim
 from refold.state.claims import claims
@@ -50,7 +51,7 @@ class People:
 
 def people(store: Store, state: State, selector: Selector) -> People:
     """Return the people that a selector means. Raises Usage where an id is nobody's."""
-    known = ingest.subjects(store)
+    known = everybody([*store.log.subjects()])
     first_of = {entry.subject: first for first, entries in known.items() for entry in entries}
     bearers = {normalise(alias): first for first, entries in reversed(known.items()) for entry in entries for _, alias in entry.aliases}
     strangers = [subject for subject in selector.subjects if subject not in first_of]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from refold.log.events import SubjectEntry
 from refold.model import SubjectId, normalise
@@ -26,3 +26,12 @@ def persons(entries: Iterable[SubjectEntry]) -> dict[SubjectId, SubjectId]:
             pair = first(entry.subject), first(bearers.setdefault(normalise(alias), entry.subject))
             before[max(pair, key=minted.__getitem__)] = min(pair, key=minted.__getitem__)
     return {subject: first(subject) for subject in before}
+
+
+def everybody(entries: Sequence[SubjectEntry]) -> dict[SubjectId, list[SubjectEntry]]:
+    """Return everybody, under the id that was minted first, with the entries of all their ids, oldest first."""
+    first_of = persons(entries)
+    found: dict[SubjectId, list[SubjectEntry]] = {}
+    for entry in entries:
+        found.setdefault(first_of[entry.subject], []).append(entry)
+    return found

@@ -20,10 +20,10 @@ class People(Opened):
 
     def subjects(self) -> dict[SubjectId, list[SubjectEntry]]:
         """Return everybody, under the id that was minted first, with the entries of all their ids, oldest first."""
-        from refold import ingest
+        from refold.log.persons import everybody
 
         self._operator_only()
-        return ingest.subjects(self.store)
+        return everybody([*self.store.log.subjects()])
 
     def subject_add(self, aliases: Sequence[tuple[AliasKind, str]], *, readmit: bool = False) -> SubjectId:
         """Make aliases known as those of one person; with `readmit` also those of somebody who was erased, as somebody new."""
