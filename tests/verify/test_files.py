@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import multiprocessing
 import os
 import shutil
 from collections.abc import Callable
@@ -248,7 +249,18 @@ def test_several_processes_come_to_the_same_verdict(erased: Places, monkeypatch:
     assert together == verify(erased, deep=True)
     assert told[-1][0] == told[-1][1] == together.size
     rewrite(files_of(erased)[-1], lambda raw: raw[:-1])
-    assert verify(erased, workers=2) == verify(erased)
+    assert verify(erased, deep=True, workers=2) == verify(erased, deep=True)
+
+
+def test_what_one_of_several_processes_cannot_read_is_said_and_ends_the_others(places: Places, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(verification, "ALONE_BYTES_MAX", 0)
+    monkeypatch.setattr(verification, "PARTS_AT_ONCE", 1)
+    path = part_path(places, 2)
+    monkeypatch.setattr(files, "open", damaged_disk(path, errno.EIO), raising=False)
+    with pytest.raises(VerificationIncomplete) as stopped:
+        verify(places, deep=True, workers=2)
+    assert stopped.value.path == str(path)
+    assert multiprocessing.active_children() == []
 
 
 def test_the_digest_covers_files_heads_and_policy(places: Places):

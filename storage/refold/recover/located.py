@@ -149,6 +149,8 @@ def moved(columns: Columns, broken: list[int], previous: bytes | None) -> dict[i
 
 def twice(columns: Columns, broken: list[int]) -> set[int]:
     """Return the rows, among those whose links fail, that repeat an earlier one."""
+    if not broken:
+        return set()
     seen: dict[bytes, int] = {}
     for row in range(len(columns)):
         seen.setdefault(columns.hash(row), row)

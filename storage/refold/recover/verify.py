@@ -141,15 +141,16 @@ def _is_told(told: History, first: int, end: int) -> bool:
 
 
 def checked(folder: Path, todo: list[Job], workers: int, progress: Progress) -> list[PartSeen]:
-    """Check all parts, in as many processes as that is worth."""
+    """Check all parts, in as many processes as that is worth, this one among them."""
     total = sum(job.part.count for job in todo)
     handed = list(handed_out(todo))
     work = sum(job.part.size // (1 if job.deep or job.rooted else ONLY_FILES) for job in todo)
-    found: list[PartSeen] = []
-    for some in _handed(folder, handed, min(workers, len(handed)) if work > ALONE_BYTES_MAX else 1):
-        found += some
-        progress(sum(part.part.count for part in found), total)
-    return found
+    shared = min(workers, len(handed)) if work > ALONE_BYTES_MAX else 1
+    found: dict[int, list[PartSeen]] = {}
+    for at, some in _checked_by(folder, handed, shared):
+        found[at] = some
+        progress(sum(part.part.count for each in found.values() for part in each), total)
+    return [part for at in sorted(found) for part in found[at]]
 
 
 def handed_out(todo: Sequence[Job]) -> Iterator[list[Job]]:
@@ -164,15 +165,27 @@ def handed_out(todo: Sequence[Job]) -> Iterator[list[Job]]:
         yield some
 
 
-def _handed(folder: Path, handed: list[list[Job]], workers: int) -> Iterator[list[PartSeen]]:
+def _checked_by(folder: Path, handed: Sequence[list[Job]], workers: int) -> Iterator[tuple[int, list[PartSeen]]]:
+    """Yield what each lot turned out to be, with its number, in any order.
+
+    This process works too: it has what the others must first import, so it begins at once, with the last lot, and goes on with the one
+    below as long as no other has begun with that. The first lots, one for each of the others, it leaves to them.
+    """
     if workers < 2:
-        yield from map(tiers.check_all, repeat(folder), handed)
+        yield from enumerate(map(tiers.check_all, repeat(folder), handed))
         return
-    with ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool:
+    with ProcessPoolExecutor(workers - 1, multiprocessing.get_context("spawn")) as pool:
+        begun = [pool.submit(tiers.check_all, folder, some) for some in handed]
         try:
-            yield from pool.map(tiers.check_all, repeat(folder), handed)
+            for at in reversed(range(workers - 1, len(handed))):
+                if begun[at].cancel():
+                    yield at, tiers.check_all(folder, handed[at])
+            yield from ((at, each.result()) for at, each in enumerate(begun) if not each.cancelled())
         except BrokenProcessPool:
             raise VerificationIncomplete("a process that verified a part of the log was stopped", hint="refold audit --log") from None
+        finally:
+            for each in begun:
+                each.cancel()
 
 
 def digest_of(slots: Sequence[Slot], parts: Sequence[PartSeen], known: Known, policy: Policy) -> bytes:
