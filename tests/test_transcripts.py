@@ -257,6 +257,7 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
     ],
     "audit": [
         (nothing, "audit"),
+        (nothing, "audit --log"),
         (spoils.log_part, "audit --log"),
         (nothing, "audit --residue --for 'Ben Abel'"),
         (nothing, "audit --residue --for 'sister is called'"),

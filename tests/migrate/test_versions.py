@@ -18,7 +18,7 @@ from refold.keys import crypto, epochs
 from refold.log import append
 from refold.log import commit as commits
 from refold.memory import Memory
-from refold.recover.audit import audit
+from refold.recover.audit import Area, audit
 from refold.state import manifest
 from refold.store import open_store
 from refold.store import places as find_places
@@ -93,7 +93,9 @@ def test_it_can_be_added_to_and_folded(frozen: Path):
         memory.add("I live in Hamburg.", user_id="ada", source="chat:9#1", said_at="2024-09-01")
         memory.fold()
         assert [fact.value for fact in memory.facts(user_id="ada", relation="lives_in")] == ["Hamburg"]
-    assert [each.code.code for each in audit(find_places(frozen / "store", frozen / "vault", frozen / "root", env={})).findings] == []
+    assert [
+        each.code.code for each in audit(find_places(frozen / "store", frozen / "vault", frozen / "root", env={}), tuple(Area)).findings
+    ] == []
 
 
 def test_everything_in_it_is_folded_anew_from_the_log_alone(frozen: Path):

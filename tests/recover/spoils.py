@@ -8,10 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 from refold import journal
+from refold.log import stored
+from refold.log.stored import Stored
 from refold.memory import Memory
 from refold.recover import findings
 from refold.recover.findings import Code
 from refold.store import Places, open_store
+from refold.verdict import Kind
 from tests import verify
 from tests.conftest import now
 from tests.journal import KILLED, SAMPLE, left, on, stopped_after
@@ -283,6 +286,23 @@ def log_head(places: Places) -> None:
     path.write_bytes(path.read_bytes()[:-1])
 
 
+def verdict_damaged(places: Places) -> None:
+    keep_verdict(places, b"{")
+
+
+def verdict_of_another_time(places: Places) -> None:
+    """Leave the verdict that a damage was found, which this log does not have."""
+    found = Stored(Kind.BOUNDARY, is_intact=False, is_deep=True, size=7, digest="", damaged=(("log/parts/gone", None),))
+    keep_verdict(places, found.raw)
+
+
+def keep_verdict(places: Places, raw: bytes) -> None:
+    path = places.vault / stored.PATH
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    path.write_bytes(raw)
+    path.chmod(0o600)
+
+
 def log_other(places: Places) -> None:
     path = places.store / "store.json"
     path.write_bytes(path.read_bytes().replace(places.origin.encode(), b"0" * 32))
@@ -343,6 +363,7 @@ CASES: dict[Code, list[Callable[[Places], None]]] = {
     findings.LOG_OTHER: [log_other],
     findings.LOG_HEAD: [log_head],
     findings.LOG_NOT_JUDGED: [vault_missing],
+    findings.LOG_REFUSED: [verdict_damaged, verdict_of_another_time],
     findings.CURRENT_DAMAGED: [current_damaged],
     findings.MANIFEST_DAMAGED: [manifest_damaged, manifest_missing],
     findings.RUN_DAMAGED: [run_missing, run_cut],

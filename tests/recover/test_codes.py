@@ -5,26 +5,31 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from refold import files, journal
+from refold import files, journal, settings, times
 from refold.cli import main
 from refold.cli.catalogue import COMMANDS
 from refold.cli.topics import TOPICS
 from refold.errors import Corrupt, RefoldError, VerificationIncomplete
+from refold.log import stored
 from refold.memory import Memory
 from refold.recover import findings
 from refold.recover.audit import Area, audit
 from refold.recover.findings import CODES, Code, Severity
+from refold.recover.remember import judged
 from refold.store import Places, open_store
 from tests.journal import SAMPLE, on, tree
 from tests.recover import spoils
 from tests.recover.spoils import CASES, ahead, current_damaged, open_to_others, run_of, unfinished
 
+ALL = tuple(f"--{area}" for area in Area)  # by name: the log is read, and not only listed
 README = Path(findings.__file__).with_name("README.md")
 
 # A process at work, a disk that refuses, a witness, settings that demand more: tests of their own.
@@ -42,10 +47,10 @@ def test_every_code_has_a_case():
     ids=lambda each: getattr(each, "__name__", getattr(each, "code", "")),
 )
 def test_a_code_appears_for_what_it_stands_for_and_the_audit_writes_nothing(code: Code, spoil: Callable[[Places], None], places: Places):
-    assert not audit(places).findings
+    assert not audit(places, tuple(Area)).findings
     spoil(places)
     was = tree(places.store.parent)
-    found = audit(places)
+    found = audit(places, tuple(Area))
     assert code in {finding.code for finding in found.findings}
     assert tree(places.store.parent) == was
 
@@ -58,7 +63,7 @@ def test_a_code_appears_for_what_it_stands_for_and_the_audit_writes_nothing(code
 def test_the_command_says_it_and_its_exit_code_says_how_bad_it_is(code: Code, spoil: Callable[[Places], None], places: Places, run):
     spoil(places)
     was = tree(places.store.parent)
-    said = run("audit")
+    said = run("audit", *ALL)
     assert code.code in said.codes
     severities = {finding["severity"] for finding in said.envelope["findings"]}
     assert said.code == (10 if "blocker" in severities else 17 if "incomplete" in severities else 0)
@@ -69,9 +74,41 @@ def test_the_command_says_it_and_its_exit_code_says_how_bad_it_is(code: Code, sp
 
 
 def test_a_healthy_store_passes(run):
-    said = run("audit")
+    said = run("audit", *ALL)
     assert (said.code, said.codes, said.data["areas"]) == (0, [], ["transactions", "keys", "log", "state"])
     assert said.data["text"].startswith("looked at transactions, keys, log, state: nothing found\nlog       WAL_INTACT, ")
+
+
+def test_p10_an_audit_that_only_lists_the_log_says_so_and_when_it_was_last_read(places: Places, run):
+    said = run("audit")
+    assert (said.code, said.data["areas"], "verdict" in said.data) == (0, ["transactions", "keys", "state"], False)
+    assert said.data["listed"] == {"files": 3, "size": 4, "last": None, "next": "refold audit --log"}
+    assert "log       not read, only listed: 3 files of 4 entries there" in said.data["text"]
+    assert "no verdict on it is kept\n          next: refold audit --log" in said.data["text"]
+    judged(places, settings.load(), now=lambda: times.parse("2025-01-16T03:00Z"))
+    said = run("audit")
+    assert said.data["listed"]["last"] == {"kind": "WAL_INTACT", "size": 4, "tier": 1, "at": "2025-01-16T03:00:00Z"}
+    assert "last verdict: WAL_INTACT, 4 entries, every file compared, 2025-01-16 03:00" in said.data["text"]
+
+
+@pytest.mark.parametrize("asked", [("--log",), ("--deep",), ALL])
+def test_a_log_that_is_asked_for_is_read(asked: tuple[str, ...], run):
+    said = run("audit", *asked)
+    assert "listed" not in said.data
+    assert "log" in said.data["areas"]
+    assert said.data["verdict"]["kind"] == "WAL_INTACT"
+
+
+@pytest.mark.parametrize(
+    "spoil", [spoils.log_part, spoils.log_missing, spoils.log_damaged, spoils.ahead, spoils.log_other, *CASES[findings.LOG_REFUSED]]
+)
+def test_what_a_listing_of_the_log_sees_makes_it_read(spoil: Callable[[Places], None], places: Places, run):
+    spoil(places)
+    shutil.rmtree(places.store / "state")  # which has a word on it too
+    said = run("audit")
+    assert said.code == 10
+    assert "listed" not in said.data
+    assert {code for code in said.codes if code.startswith("RF-LOG")}
 
 
 @pytest.mark.parametrize("area", list(Area))
@@ -196,6 +233,18 @@ def test_a_remediation_is_a_command_that_exists():
 def test_a_path_in_a_remediation_is_one_word_of_a_shell():
     found = findings.Finding(findings.OPEN_TO_OTHERS, path=Path("/a b/it's; rm -r x"))
     assert shlex.split(found.remediation) == ["chmod", "go-rwx", "/a b/it's; rm -r x"]
+
+
+def test_the_time_of_a_verdict_is_kept_and_one_of_an_earlier_release_has_none(places: Places, run):
+    judged(places, settings.load())
+    path = places.vault / stored.PATH
+    kept = stored.read(places.vault)
+    assert kept is not None
+    for at, shown in ((None, "at a time that was not kept"), (0, "1970-01-01")):
+        path.write_bytes(replace(kept, at=at).raw)
+        assert shown in run("audit").data["text"]
+    path.write_bytes(replace(kept, at=1 << 62).raw)
+    assert run("audit").codes == [findings.LOG_REFUSED.code]
 
 
 def test_the_table_in_the_documentation_is_the_table():

@@ -113,7 +113,8 @@ def test_the_library_verifies_with_what_was_witnessed_and_signed(places: Places)
         assert memory.verify_log(deep=True).is_whole
         change(places, 0, with_value(1, "payload", flipped(60)))
         assert [each.kind for each in memory.verify_log().damage] == [DamageKind.PAYLOAD]
-        assert "RF-LOG-001" in {each.code.code for each in memory.audit().findings}
+        assert "RF-LOG-001" in {each.code.code for each in memory.audit(deep=True).findings}
+        assert memory.audit().listed
 
 
 def test_the_library_checks_a_paper_by_its_bytes_or_its_file(places: Places):

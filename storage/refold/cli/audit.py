@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
-from refold import disclaimers
+from refold import disclaimers, times
 from refold.cli.command import FORMAT_VERSION, Command
 from refold.cli.envelope import Finding, Outcome, finding_lines
 from refold.cli.progress import Show, progress
@@ -21,6 +21,7 @@ from refold.errors import Blocked, Usage, VerificationIncomplete
 if TYPE_CHECKING:
     from refold.recover.audit import Audit, LogOptions
     from refold.recover.findings import Finding as Found
+    from refold.recover.listed import Listed
     from refold.store import Places
     from refold.verdict import Damage, Verdict
 
@@ -31,11 +32,12 @@ AREAS = {
     "state": "the folded state",
 }
 DAMAGES_SHOWN_MAX = 20
+READ = "refold audit --log"
 
 
 def _configure(command: ArgumentParser) -> None:
     for area, what in AREAS.items():
-        command.add_argument(f"--{area}", action="store_true", help=f"look at {what}; without such a flag, at everything")
+        command.add_argument(f"--{area}", action="store_true", help=f"look at {what}; without such a flag, at all, but only list the log")
     command.add_argument("--residue", action="store_true", help="instead, look for what should be gone, with --for")
     add_needles(command)
     command.add_argument("--deep", action="store_true", help="also recompute every entry of the log, and read every run of the state whole")
@@ -90,12 +92,14 @@ def _said(done: Audit) -> Outcome:
 
     found = [_finding(each) for each in done.findings]
     counts = {severity.value: done.count(severity) for severity in Severity}
-    lines = [f"looked at {', '.join(done.areas)}: " + _counted(counts), *(_verdict_lines(done.verdict) if done.verdict else ())]
+    lines = [f"looked at {', '.join(done.areas)}: " + _counted(counts)]
+    lines += [*(_verdict_lines(done.verdict) if done.verdict else ()), *(_listed_lines(done.listed) if done.listed else ())]
     data = {
         "audit_schema_version": AUDIT_SCHEMA_VERSION,
         "areas": [area.value for area in done.areas],
         "counts": counts,
         **({"verdict": verdict_data(done.verdict)} if done.verdict else {}),
+        **({"listed": _listed_data(done.listed)} if done.listed else {}),
         "text": "\n".join([*lines, *(line for each in found for line in finding_lines(each))]),
     }
     said = Outcome(data, lines, found, (disclaimers.AUDIT,), FORMAT_VERSION)
@@ -148,6 +152,30 @@ def _verdict_lines(verdict: Verdict) -> Iterator[str]:
     if verdict.replay_from is not None:
         yield f"          what can be replayed: entries {verdict.replay_from:,} up to {verdict.replay_until:,}"
     yield f"          next: {verdict.next}"
+
+
+def _listed_data(listed: Listed) -> dict[str, object]:
+    """Return as programs are told it that the log was not read, and when it was."""
+    last = listed.last and {
+        "kind": listed.last.kind,
+        "size": listed.last.size,
+        "tier": 2 if listed.last.is_deep else 1,
+        "at": None if listed.last.at is None else times.iso(listed.last.at),
+    }
+    return {"files": listed.files, "size": listed.size, "last": last, "next": READ}
+
+
+def _listed_lines(listed: Listed) -> Iterator[str]:
+    last = listed.last
+    held = f"{plural(listed.files, 'file')} of {plural(listed.size, 'entry', 'entries')}"
+    yield f"log       not read, only listed: {held} there, each as long as was signed"
+    if last is None:
+        yield "          no verdict on it is kept"
+    else:
+        what = "every entry recomputed" if last.is_deep else "every file compared"
+        when = "at a time that was not kept" if last.at is None else times.short(last.at)
+        yield f"          last verdict: {last.kind}, {plural(last.size, 'entry', 'entries')}, {what}, {when}"
+    yield f"          next: {READ}"
 
 
 def _row(each: Damage) -> tuple[str, str, str, str]:

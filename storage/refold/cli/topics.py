@@ -76,8 +76,9 @@ left are recorded; of any other provider, what was handed to litellm.
     "damage": (
         "what to do when bytes are not what was signed or sealed",
         """
-The message names the file; `refold audit` looks at transactions, keys, log and state, and `refold audit --log --deep` at every entry.
-It says what is damaged, and whether a machine may go on. Nothing is repaired or removed by looking: keep a copy before anything else.
+The message names the file; `refold audit` looks at transactions, keys and state, and lists the log; `refold audit --log` reads it, with
+--deep entry by entry. It says what is damaged, and whether a machine may go on. Nothing is repaired or removed by looking: keep a copy
+before anything else.
 
 The log has lost its end: the state was folded from more entries, or a head of more was signed or witnessed. Put its newest commits and
 parts back from a copy; until then nothing is added or folded, so that no number is given twice. If nobody has them any more, and also

@@ -10,8 +10,8 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from refold import canonical, files
-from refold.errors import Blocked, Corrupt
+from refold import canonical, files, times
+from refold.errors import Blocked, Corrupt, Usage
 
 FORMAT = "refold.verdict/1"
 PATH = Path("cache", "verdict")
@@ -28,6 +28,7 @@ class Stored:
     size: int
     digest: str  # over all that the verdict rests on
     damaged: tuple[tuple[str, str | None], ...] = ()  # files within the store, each with the SHA-256 that was signed, where one was
+    at: int | None = None  # µs, when the log was judged so; None in what an earlier release kept
 
     @property
     def raw(self) -> bytes:
@@ -41,6 +42,7 @@ class Stored:
                 "digest": self.digest,
                 "damaged": [list(each) for each in self.damaged],
             }
+            | ({} if self.at is None else {"at": self.at})
         )
 
 
@@ -56,12 +58,14 @@ def read(vault: Path) -> Stored | None:
             canonical.count(document["size"]),
             document["digest"],
             tuple((path, sha256) for path, sha256 in document["damaged"]),
+            canonical.count(document["at"]) if "at" in document else None,
         )
         exact = canonical.decode(kept.raw) == document and isinstance(kept.is_intact, bool)
         exact = exact and all(isinstance(path, str) for path, _ in kept.damaged)
+        times.iso(kept.at or 0)
     except FileNotFoundError:
         return None
-    except (Corrupt, ValueError, TypeError, KeyError):
+    except (Corrupt, Usage, ValueError, TypeError, KeyError):
         exact = False
     if not exact:
         raise Blocked("the verdict that was kept of the log is damaged, so nothing is added", path=path, hint=HINT)

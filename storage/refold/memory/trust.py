@@ -29,14 +29,17 @@ class Trust(Opened):
         from refold.recover.remember import judged
 
         self._operator_only()
-        verdict = judged(self.places, settings.load())
+        verdict = judged(self.places, settings.load(), now=self._now)
         if not verdict.is_whole:
             raise Corrupt(f"the log is damaged, so its head is not signed: {verdict.kind.value}", hint="refold recover --log")
         with self._reading() as state:
             return sign(self.store, state=state, random=self._random, progress=progress)
 
     def audit(self, *, deep: bool = False) -> Audit:
-        """Look for what is interrupted, damaged or lost; write nothing. A memory that cannot be opened is audited by `refold audit`."""
+        """Look for what is interrupted, damaged or lost; write nothing. A memory that cannot be opened is audited by `refold audit`.
+
+        The log is listed only, unless that finds something, or `deep`: `listed` says when it was last read, `verify_log` reads it.
+        """
         from refold import settings
         from refold.recover.audit import audit, options
 

@@ -8,8 +8,9 @@ from enum import StrEnum
 from pathlib import Path
 
 from refold.errors import Corrupt, KeyMissing, NotAllowed, Usage, VerificationIncomplete
-from refold.recover import findings, heads, keys, logs, state, transactions
+from refold.recover import findings, heads, keys, listed, logs, state, transactions
 from refold.recover.findings import Finding, Severity
+from refold.recover.listed import Listed
 from refold.recover.verify import LENIENT, Progress, verify, verify_calls
 from refold.settings import Settings
 from refold.store import Places
@@ -31,9 +32,10 @@ class Area(StrEnum):
 class Audit:
     """What an audit looked at, and what it found."""
 
-    areas: tuple[Area, ...]
+    areas: tuple[Area, ...]  # without the log where it was listed only
     findings: tuple[Finding, ...]
-    verdict: Verdict | None = None  # on the log, where it could be judged
+    verdict: Verdict | None = None  # on the log, where it was read and could be judged
+    listed: Listed | None = None  # the log, where it was listed only
 
     def count(self, severity: Severity) -> int:
         """Return how many findings have a severity."""
@@ -54,10 +56,12 @@ class LogOptions:
 def audit(places: Places, areas: Collection[Area] = (), *, deep: bool = False, log: LogOptions | None = None) -> Audit:
     """Look at some areas, or at all. `deep` also reads what is only listed otherwise. What cannot be read is a finding.
 
-    Raises Usage where no checkpoint is the one to begin from.
+    The log is read where it is asked for by name, `deep` or from a checkpoint; among all areas it is listed, and read only where
+    that finds something. Raises Usage where no checkpoint is the one to begin from.
     """
     how = log or LogOptions()
-    wanted = tuple(area for area in Area if area in areas or not areas)
+    seen = None if areas or deep or how.from_checkpoint else _listed(places)
+    wanted = tuple(area for area in Area if area in areas or (not areas and not (seen and area is Area.LOG)))
     verdicts: list[Verdict] = []
     looks: dict[Area, Callable[[], Iterator[Finding]]] = {
         Area.TRANSACTIONS: lambda: transactions.look(places),
@@ -66,7 +70,15 @@ def audit(places: Places, areas: Collection[Area] = (), *, deep: bool = False, l
         Area.STATE: lambda: state.look(places, deep=deep),
     }
     found = tuple(finding for area in wanted for finding in _readable(looks[area]))
-    return Audit(wanted, found, verdicts[0] if verdicts else None)
+    return Audit(wanted, found, verdicts[0] if verdicts else None, seen)
+
+
+def _listed(places: Places) -> Listed | None:
+    """List the log; where that cannot be done, whoever reads it says why."""
+    try:
+        return listed.look(places)
+    except (VerificationIncomplete, NotAllowed):
+        return None
 
 
 def _log(places: Places, deep: bool, options: LogOptions, verdicts: list[Verdict]) -> Iterator[Finding]:

@@ -100,6 +100,7 @@ LOG_POLICY = Code("RF-LOG-014", B, "the log is whole, but the settings demand mo
 LOG_HEAD = Code("RF-LOG-015", W, "a signed head, or what was attested beside it, is damaged: it counts for nothing", "refold checkpoint")
 LOG_NOT_JUDGED = Code("RF-LOG-016", I, "the log is not judged, because its pinned key cannot be had", "refold audit --keys")
 LOG_UNASKED = Code("RF-LOG-017", W, "a witness could not be asked: what it has seen of the log was not compared", "refold help witness")
+LOG_REFUSED = Code("RF-LOG-018", B, "nothing is added to the log, because of what was kept of the last verdict on it", HEAL)
 
 CURRENT_DAMAGED = Code("RF-STATE-001", B, "CURRENT is damaged: the next fold starts anew", "refold fold")
 MANIFEST_DAMAGED = Code("RF-STATE-002", B, "the manifest of the state is missing or damaged: the next fold starts anew", "refold fold")

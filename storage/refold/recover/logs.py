@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from refold import canonical, files
-from refold.errors import Corrupt, KeyMissing, UnsupportedVersion
+from refold.errors import Blocked, Corrupt, KeyMissing, UnsupportedVersion
+from refold.log import stored
 from refold.recover import findings, heads
 from refold.recover.findings import Code, Finding
 from refold.store import Places, vault_of
@@ -33,7 +34,8 @@ def look(places: Places, check: Callable[[], Verdict]) -> tuple[Verdict | None, 
     if not _has_key(places):
         return None, [Finding(findings.LOG_NOT_JUDGED, places.store / "log")]
     verdict = check()
-    return verdict, [*_store(places), *(_finding(places, each) for each in verdict.damage), *_policy(places, verdict), *_kept(places)]
+    damage = (_finding(places, each) for each in verdict.damage)
+    return verdict, [*other(places), *damage, *_policy(places, verdict), *_refused(places, verdict), *_kept(places)]
 
 
 def _has_key(places: Places) -> bool:
@@ -45,7 +47,7 @@ def _has_key(places: Places) -> bool:
     return True
 
 
-def _store(places: Places) -> Iterator[Finding]:
+def other(places: Places) -> Iterator[Finding]:
     """Find that store.json names another log than the pinned key is for."""
     pinned = vault_of(places)
     path = places.store / "store.json"
@@ -70,6 +72,15 @@ def _policy(places: Places, verdict: Verdict) -> Iterator[Finding]:
     """Find that a log is whole, and the policy is not content with that."""
     if verdict.kind is Kind.INTACT and verdict.directive is Directive.HALT:
         yield Finding(findings.LOG_POLICY, places.store / "log", details={"found": verdict.reason})
+
+
+def _refused(places: Places, verdict: Verdict) -> Iterator[Finding]:
+    """Find that nothing is added to a log that is whole, because of what is kept of the last verdict on it."""
+    try:
+        if verdict.kind is Kind.INTACT:
+            stored.require_intact(places.vault, places.store)
+    except Blocked as error:
+        yield Finding(findings.LOG_REFUSED, places.vault / stored.PATH, details={"found": error.message})
 
 
 def _kept(places: Places) -> Iterator[Finding]:

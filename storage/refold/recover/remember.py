@@ -6,20 +6,21 @@ from refold import files
 from refold.errors import Blocked
 from refold.log import stored
 from refold.log.stored import Stored
+from refold.outside import Clock, clock
 from refold.recover.audit import options, verified
 from refold.settings import Settings
 from refold.store import Places
 from refold.verdict import Kind, Verdict
 
 
-def judged(places: Places, settings: Settings, *, deep: bool = False) -> Verdict:
+def judged(places: Places, settings: Settings, *, deep: bool = False, now: Clock = clock) -> Verdict:
     """Verify the log of a store, held against what was signed and seen of it, and keep the verdict. Raises VerificationIncomplete."""
     verdict = verified(places, options(places, settings), deep=deep)
-    remember_verdict(places, verdict)
+    remember_verdict(places, verdict, now=now)
     return verdict
 
 
-def remember_verdict(places: Places, verdict: Verdict) -> bool:
+def remember_verdict(places: Places, verdict: Verdict, *, now: Clock = clock) -> bool:
     """Keep a verdict in the vault; whether it was kept. One that looked at less than what found the damage does not clear it."""
     try:
         before = stored.read(places.vault)
@@ -29,7 +30,7 @@ def remember_verdict(places: Places, verdict: Verdict) -> bool:
         return False
     path = places.vault / stored.PATH
     files.make_folder(path.parent)
-    files.replace(path, to_store(verdict).raw)
+    files.replace(path, to_store(verdict, at=now()).raw)
     return True
 
 
@@ -38,7 +39,8 @@ def _clears(verdict: Verdict, before: Stored, places: Places) -> bool:
     return verdict.is_whole and (verdict.is_deep or stored.is_mended(before, places.store))
 
 
-def to_store(verdict: Verdict) -> Stored:
+def to_store(verdict: Verdict, *, at: int) -> Stored:
     """Return what is kept of a verdict: no more than an append has to know."""
     damaged = sorted({(each.path, each.sha256) for each in verdict.damage}, key=lambda each: (each[0], each[1] or ""))
-    return Stored(verdict.kind.value, verdict.kind is Kind.INTACT, verdict.is_deep, verdict.size, verdict.digest.hex(), tuple(damaged))
+    is_intact = verdict.kind is Kind.INTACT
+    return Stored(verdict.kind.value, is_intact, verdict.is_deep, verdict.size, verdict.digest.hex(), tuple(damaged), at)

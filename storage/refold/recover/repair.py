@@ -147,7 +147,7 @@ def repair(
             if give_up and not verdict.is_whole:
                 ended = _give_up(places, turn, verdict, sources, now=now, random=random)
                 verdict = _verify(places, sources)
-    remember_verdict(places, verdict)
+    remember_verdict(places, verdict, now=now)
     calls, recorded = _repair_calls(places, sources.copies, random=random)
     replayed, why_not = _replay(places, verdict, sources, was_whole=before.is_whole, now=now, random=random)
     return Repaired(
