@@ -217,7 +217,15 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
     "search": [(nothing, "search 'where does Ada live' --user ada --explain"), (nothing, "search Munich")],
     "context": [(nothing, "context 'where does Ada live' --user ada --tokens 60")],
     "facts": [(nothing, "facts --user ada --history"), (nothing, "facts --user ada --as-of 2024")],
-    "why": [(nothing, "why FACT --user ada"), (nothing, "why 00 --user ada")],
+    "why": [
+        (nothing, "why FACT --user ada"),
+        (nothing, "why 00 --user ada"),
+        (nothing, "why --not ada lives_in Munich --user ada"),
+        (nothing, "why --not ada lives_in Berlin --user ada"),
+        (nothing, "why --not ada lives_in Oslo --user ada"),
+        (add_what_is_not_folded, "why --not ben works_at Siemens --as operator"),
+        (nothing, "why --not ada lives_in --user ada"),
+    ],
     "sql": [(nothing, "sql 'select kind, count(*) as entries from log group by kind order by kind'"), (nothing, "sql 'drop table log'")],
     "calls": [
         (ask_a_model, "calls list"),

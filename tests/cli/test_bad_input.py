@@ -27,6 +27,7 @@ CALLS = {
     "context": ("context", "Munich", "--user", "ada"),
     "facts": ("facts", "--user", "ada"),
     "why": ("why", "00", "--user", "ada"),
+    "why --not": ("why", "--not", "ada", "lives_in", "Oslo", "--user", "ada"),
     "sql": ("sql", "select count(*) from log"),
     "calls list": ("calls", "list"),
     "calls show": ("calls", "show", "00"),
@@ -74,7 +75,7 @@ def test_every_command_is_called_here():
     apart |= {"audit", "recover", "reset", "restore", "verify"}  # they look at what cannot be opened: tests/recover, copies, receipts
     apart |= {"scan"}  # it needs no memory: tests/scan
     apart |= {"mcp tokens", "mcp revoke", "mcp config"}  # they open a memory as `mcp token` does
-    assert {name.removesuffix(" --plan") for name in CALLS} | apart == set(catalogue.COMMANDS)
+    assert {name.partition(" --")[0] for name in CALLS} | apart == set(catalogue.COMMANDS)
 
 
 @pytest.fixture(params=["text", "json"])

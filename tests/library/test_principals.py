@@ -67,6 +67,7 @@ LIMITED = {
     "similar": lambda memory: memory.similar("Ben", user_id="ben"),
     "unfolded": lambda memory: memory.unfolded(user_id="ben"),
     "why": lambda memory: memory.why("00000000", user_id="ben"),
+    "why_not": lambda memory: memory.why_not("ben", "lives_in", "Oslo", user_id="ben"),
     "erase_ask": lambda memory: memory.erase_ask(user_id="ben"),
     "add": lambda memory: memory.add("I live in Oslo.", user_id="ben"),
     "add_many": lambda memory: memory.add_many([Draft("I live in Oslo.", scope=Scope("ben"))]),

@@ -129,6 +129,17 @@ def of_why(pair: Pair) -> list[Any]:
     return [equal(pair, lambda memory, wanted=wanted[:size]: memory.why(wanted)) for wanted in dict.fromkeys(ids) for size in (4, 16)]
 
 
+def of_why_not(pair: Pair) -> list[Any]:
+    """Ask about what was said in secret, what was refused, and what nobody said."""
+    values = ("Oslo", "Munich", "Rome", "asthma", "Ruth", "Miriam", "Siemens", "Darjeeling", "Paris")
+    return [
+        equal(pair, lambda memory, name=name, relation=relation, value=value: memory.why_not(name, relation, value))
+        for name in ("ada", "Ruth", "ben")
+        for relation in RELATIONS
+        for value in values
+    ]
+
+
 OPERATOR = PRINCIPALS["guest"].__class__("operator", None)
 ADDED: tuple[dict[str, Any], ...] = (
     {"text": "I have asthma.", "key": "breath"},  # as it was said in secret, under the same key
@@ -198,6 +209,7 @@ ASKED = {
     "similar": of_similar,
     "unfolded": of_unfolded,
     "why": of_why,
+    "why_not": of_why_not,
 }
 
 
@@ -253,6 +265,7 @@ LINES = (
     *(["facts", *([name] if name else []), *more] for name in NAMES[::3] for more in (["--history"], ["--all", "--user", "ada"])),
     *(["facts", "--user", "ada", "--as-of", moment] for moment in (*MOMENTS, "00003")),
     ["why", "00000000"],
+    *(["why", "--not", "ada", "lives_in", value] for value in ("Oslo", "Munich", "Paris")),
 )
 
 
@@ -282,7 +295,7 @@ def test_every_other_command_is_refused_to_a_limited_principal(
     monkeypatch.setenv("REFOLD_CONFIG", str(pair.full / "refold.toml"))
     without_words = {"audit", "recover", "reset", "mcp tokens"}
     others = {name: [*name.split(), *([] if name in without_words else ["x"])] for name in COMMANDS}
-    lines = others | {"scan": ["scan", "x", "--for", "x"]} | {name.removesuffix(" --plan"): [*words] for name, words in CALLS.items()}
+    lines = others | {"scan": ["scan", "x", "--for", "x"]} | {name.partition(" --")[0]: [*words] for name, words in CALLS.items()}
     for name in COMMANDS.keys() - FOR_LIMITED:
         code, out, _ = printed(pair.full, pair.principal, lines[name], capsys)
         assert (code, json.loads(out)["findings"][0]["code"]) == (16, "RF-ACCESS-001"), name

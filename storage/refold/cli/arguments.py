@@ -22,7 +22,7 @@ STDIN_BYTES_MAX = 64 << 20
 EVERYWHERE = ("--store", "--vault", "--root", "--format", "--as")  # options that may stand before the command, each with a value
 # What `-` reads one line for, in this order.
 LINES = ("user", "agent", "run_id", "author", "source", "key", "entity", "from_entity", "subject_id", "fact", "control")
-REST = ("text", "query", "place", "needles", "reason")  # what `-` reads all the rest for
+REST = ("text", "query", "place", "needles", "reason", "absent")  # what `-` reads all the rest for
 
 
 class HelpWanted(Exception):

@@ -8,7 +8,7 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import UTC, datetime
 
 from refold import disclaimers, times
-from refold.cli import arguments, explained, shown
+from refold.cli import absences, arguments, explained, shown
 from refold.cli.command import FORMAT_VERSION, Command, opened, shortfalls
 from refold.cli.envelope import Outcome
 from refold.cli.visible import plural, table, visible
@@ -109,11 +109,34 @@ def _facts(given: Namespace) -> Outcome:
 
 
 def _configure_why(command: ArgumentParser) -> None:
-    command.add_argument("fact", metavar="FACT", help="a fact's id, or how it begins; `refold facts` lists them")
+    command.add_argument("fact", nargs="?", metavar="FACT", help="a fact's id, or how it begins; `refold facts` lists them")
+    what = "ENTITY RELATION VALUE: say why that is not held, or that it is; `-` reads a line for each"
+    command.add_argument("--not", dest="absent", nargs="+", metavar="WORD", help=what)
     arguments.add_scope(command)
 
 
 def _why(given: Namespace) -> Outcome:
+    if (given.fact is None) == (given.absent is None):
+        raise Usage("either a fact or --not is needed", hint="refold help why")
+    return _why_held(given) if given.absent is None else _why_not(given)
+
+
+def _why_not(given: Namespace) -> Outcome:
+    words = given.absent.split("\n") if isinstance(given.absent, str) else given.absent
+    if len(words) < 3:
+        raise Usage("--not needs an entity, a relation and a value", hint="refold help why")
+    entity, relation, value = words[0], words[1], " ".join(words[2:])
+    with opened(given) as memory:
+        missing = shortfalls(memory)
+        absence = memory.why_not(entity, relation, value, **arguments.scope(given))
+        similar = [] if absence.grounds[0].fact else memory.similar(entity, **arguments.scope(given))
+    lines = absences.lines(absence)
+    lines += [f"nobody is known by this name; alike are {', '.join(map(visible, similar))}"] if similar else []
+    data = {**absences.data(absence), "similar": similar}
+    return Outcome(data, lines, missing, disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
+
+
+def _why_held(given: Namespace) -> Outcome:
     with opened(given) as memory:
         missing = shortfalls(memory)
         explanation = memory.why(given.fact, **arguments.scope(given))

@@ -37,7 +37,7 @@ GROUPS = (
             Entry("search", "ask", "find events by their words"),
             Entry("context", "ask", "collect cited lines for a prompt, within a token budget"),
             Entry("facts", "ask", "list what holds"),
-            Entry("why", "ask", "say what a fact rests on, and what it beat"),
+            Entry("why", "ask", "say what a fact rests on, and what it beat; or why something is not held"),
             Entry("sql", "ask", "query the log and the state, read-only, as the operator"),
             Entry("calls list", "calls", "list what language models were asked, newest first"),
             Entry("calls show", "calls", "show one call: every byte with the segment it comes from"),

@@ -24,6 +24,23 @@ MARKS = {
     "reported": "said to have been said by somebody else",
     "contested": "several people say different things, and each keeps their word",
 }
+ABSENCES = {
+    "holds": "it holds",
+    "superseded": "a later value took its place",
+    "denied": "it was said, and later denied",
+    "ended": "it was so, and is over",
+    "outranked": "somebody with a better right to say it says otherwise",
+    "planned": "it is only planned",
+    "hedged": 'it was only said with a "might"',
+    "reported": "it was only reported of somebody else's words",
+    "only-denied": "it was denied, and never said",
+    "unfolded": "it was said, and no fold has read it yet: refold fold",
+    "rejected": "what was said of it was not taken for a fact",
+    "context-only": "it was said by nobody whose words are statements: an assistant, a tool, a branch that was taken back",
+    "unread": "its words were said, and no statement of the relation was read in them",
+    "not-in-scope": "it was said, and not in the memory that was asked about",
+    "not-mentioned": "nothing of the kind was said",
+}
 REJECTED = "rejected: words that looked like a fact and were not taken for one; `refold status` counts them by their reason"
 FORMATS = {
     "openai-messages": (
@@ -100,6 +117,21 @@ def of_facts() -> list[str]:
     ]
 
 
+def of_why() -> list[str]:
+    """Return the reasons why something is not held."""
+    return [
+        *_wrapped(
+            "With --not, RELATION may name its qualifier: 'kin(sister)'. A name stands for whoever anybody calls so. Only a principal "
+            "who sees everything (--as operator) is told what was said outside of the memory that is asked about."
+        ),
+        "",
+        "why something is not held",
+        *_terms(ABSENCES),
+        "",
+        *_wrapped("What is rejected was refused by a code; `refold status` counts them. Of several reasons the first is the answer."),
+    ]
+
+
 def of_import() -> list[str]:
     """Return the formats that can be read, each with an example."""
     lines = ["formats (--reader NAME; by default each file is recognised by what is in it)"]
@@ -143,4 +175,4 @@ def _wrapped(text: str, indent: int = 0, behind: int | None = None) -> list[str]
     return textwrap.wrap(text, 100, initial_indent=" " * indent, subsequent_indent=" " * after, break_on_hyphens=False)
 
 
-MORE = {"facts": of_facts, "import": of_import, "sql": of_sql}
+MORE = {"facts": of_facts, "why": of_why, "import": of_import, "sql": of_sql}

@@ -10,6 +10,7 @@ from refold.reading import Fact, Hit
 
 if TYPE_CHECKING:
     from refold.ingest import Added
+    from refold.state.absent import Absence, Ground
     from refold.state.why import Explanation, Saying
 
 
@@ -41,6 +42,16 @@ def explanation(one: Explanation) -> Explanation:
         aliases=_sayings(one.aliases),
         premises=tuple(map(explanation, one.premises)),
     )
+
+
+def absence(one: Absence) -> Absence:
+    """Return why something is not held, without any number."""
+    return replace(one, grounds=tuple(map(_ground, one.grounds)), instead=tuple(map(fact, one.instead)))
+
+
+def _ground(one: Ground) -> Ground:
+    (saying,) = _sayings((one.saying,)) if one.saying else (None,)
+    return replace(one, fact=one.fact and fact(one.fact), by=one.by and fact(one.by), saying=saying)
 
 
 def _sayings(sayings: tuple[Saying, ...]) -> tuple[Saying, ...]:

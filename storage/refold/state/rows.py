@@ -79,7 +79,7 @@ class Rows:
             self._labels[scope] = (SCOPE, scope_text(event.scope))
         if audience not in self._labels:
             self._labels[audience] = (AUDIENCE, audience_text(event.audience))
-        speaker = Mention(event.speaker.hex() if event.speaker else event.source.document)
+        speaker = speaker_of(event)
         name = event.speaker_name
         if speaks:
             self._named(speaker, name)
@@ -176,6 +176,11 @@ class Rows:
         name = mention.name or name
         if name:
             self._mentions.add((self._tags.name(name), self._tags.mention(mention), mention.owner, mention.name))
+
+
+def speaker_of(event: Event) -> Mention:
+    """Return who speaks in an event, or the document where nobody does."""
+    return Mention(event.speaker.hex() if event.speaker else event.source.document)
 
 
 def is_spoken(event: Event) -> bool:

@@ -13,7 +13,7 @@ from refold.fold.merge import Policy, Stance
 from refold.fold.relations import Relations
 from refold.fold.rules import Known, Pattern, Rule, Rules, derive
 from refold.log.log import Log
-from refold.model import WITHHELD, EventId, Span, View
+from refold.model import WITHHELD, Event, EventId, Span, View
 from refold.reading import Claim, Fact
 from refold.state.facts import Look, entities_named
 from refold.state.generation import State
@@ -100,7 +100,7 @@ class _Why:
         self._explained += 1
         sight = self.sight
         stances = sight.stances(sight.component_of(claim.mention))
-        stance = _with(stances, claim)
+        stance = stance_of(stances, claim)
         own = {said.fact_id for said in stance.sayings}
         beat = [other for other in stances if other.beaten_by and other.beaten_by.fact_id in own]
         shown = stance.shown
@@ -112,7 +112,7 @@ class _Why:
             asserted_as=RANKS[shown.rank],
             policy=_terms(sight.policy_of(shown.relation)),
             beat=tuple(map(fact_of, beat)),
-            beaten_by=fact_of(_with(stances, stance.beaten_by)) if stance.beaten_by else None,
+            beaten_by=fact_of(stance_of(stances, stance.beaten_by)) if stance.beaten_by else None,
             against=tuple(map(fact_of, against)),
             aliases=tuple(self._aliases(shown, [*stance.sayings, *(other.shown for other in beat), *filter(None, [stance.beaten_by])])),
         )
@@ -174,18 +174,7 @@ class _Why:
         return self.derived(fact_id)
 
     def _saying(self, seq: int, spans: tuple[Span, ...]) -> Saying:
-        event = self._log.event(seq)
-        return Saying(
-            event_id=event.event_id,
-            seq=seq,
-            source=str(event.source),
-            said_at=event.said_at,
-            recorded_at=event.recorded_at,
-            speaker=event.speaker_name,
-            text=event.text,
-            spans=spans,
-            quote=quoted(event.text, spans),
-        )
+        return saying_of(self._log.event(seq), spans)
 
     def _aliases(self, claim: Claim, told: Sequence[Claim]) -> Iterator[Saying]:
         """Yield the newest saying of each pair of names that holds an entity of the claim together, unless its words are told already."""
@@ -204,7 +193,22 @@ def _named(stance: Stance) -> list[tuple[int, Span]]:
     return list(dict.fromkeys((seq, span) for seq, span in found if seq is not None and span is not None))
 
 
-def _with(stances: Iterable[Stance], claim: Claim) -> Stance:
+def saying_of(event: Event, spans: tuple[Span, ...]) -> Saying:
+    """Return an event as what something rests on, with the places in its text."""
+    return Saying(
+        event_id=event.event_id,
+        seq=event.seq,
+        source=str(event.source),
+        said_at=event.said_at,
+        recorded_at=event.recorded_at,
+        speaker=event.speaker_name,
+        text=event.text,
+        spans=spans,
+        quote=quoted(event.text, spans),
+    )
+
+
+def stance_of(stances: Iterable[Stance], claim: Claim) -> Stance:
     """Return the stance that a claim is a saying of."""
     return next(stance for stance in stances if claim in stance.sayings)
 
@@ -239,20 +243,21 @@ def as_data(explanation: Explanation, fact_data: Callable[[Fact], dict[str, Any]
     policy = explanation.policy
     return {
         "fact": fact_data(explanation.fact),
-        "sayings": [_saying_data(saying) for saying in explanation.sayings],
-        "named": [_saying_data(saying) for saying in explanation.named],
+        "sayings": [saying_data(saying) for saying in explanation.sayings],
+        "named": [saying_data(saying) for saying in explanation.named],
         "asserted_as": explanation.asserted_as,
         "policy": policy and {"cardinality": policy.cardinality, "conflict": policy.conflict, "kind": policy.kind},
         "beat": [fact_data(fact) for fact in explanation.beat],
         "beaten_by": explanation.beaten_by and fact_data(explanation.beaten_by),
         "against": [fact_data(fact) for fact in explanation.against],
-        "aliases": [_saying_data(saying) for saying in explanation.aliases],
+        "aliases": [saying_data(saying) for saying in explanation.aliases],
         "rule": explanation.rule,
         "premises": [as_data(premise, fact_data) for premise in explanation.premises],
     }
 
 
-def _saying_data(saying: Saying) -> dict[str, Any]:
+def saying_data(saying: Saying) -> dict[str, Any]:
+    """Return an event that something rests on, as JSON can hold it."""
     return {
         "event_id": saying.event_id.hex(),
         "seq": None if saying.seq == WITHHELD else saying.seq,

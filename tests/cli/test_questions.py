@@ -1,0 +1,37 @@
+"""What is asked further on the command line: why something is not held."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+
+def test_why_not_names_the_reason_and_what_holds_instead(shell):
+    printed = shell("why", "--not", "ada", "lives_in", "Berlin", "--user", "ada")
+    assert printed.out.startswith("superseded: a later value took its place\n")
+    assert " Munich " in printed.out
+    assert "what holds instead" not in printed.out
+    assert "what holds instead" in shell("why", "--not", "ada", "lives_in", "Oslo", "--user", "ada").out
+    data = shell.json("why", "--not", "ada", "lives_in", "Berlin", "--user", "ada").data
+    assert (data["held"], data["because"], data["grounds"][0]["beaten_by"]["value"]) == (False, "superseded", "Munich")
+    assert [fact["value"] for fact in data["instead"]] == ["Munich"]
+
+
+def test_why_not_says_that_something_is_held(shell):
+    assert shell("why", "--not", "ada", "lives_in", "Munich", "--user", "ada").out.startswith("holds: it holds\n")
+    assert shell.json("why", "--not", "ada", "lives_in", "Munich", "--user", "ada").data["held"] is True
+
+
+def test_why_not_tells_of_what_is_not_folded_yet(shell):
+    data = shell.json("why", "--not", "ben", "works_at", "Siemens", "--as", "operator").data
+    assert (data["because"], data["grounds"][0]["saying"]["quote"]) == ("unfolded", "I work at Siemens.")
+
+
+def test_what_is_asked_for_needs_not_stand_in_the_command_line(shell, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"ada\nlives_in\nNew York\n")))
+    assert shell.json("why", "--not", "-", "--user", "ada").data["because"] == "not-mentioned"
+
+
+def test_why_takes_a_fact_or_what_is_not_one(shell):
+    for words in (["why", "--user", "ada"], ["why", "00000000", "--not", "ada", "lives_in", "x"], ["why", "--not", "ada", "lives_in"]):
+        assert shell(*words).code == 2
