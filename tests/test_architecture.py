@@ -56,6 +56,7 @@ LAYERS = {
     "refold.receipts": 7,
     "refold.recover": 7,
     "refold.erase": 7,
+    "refold.export": 7,
     "refold.status": 7,
     "refold.memory": 8,
     "refold.mcp": 9,
@@ -74,6 +75,7 @@ OWNERS = {
     "fastmcp": {"refold.mcp"},
     "fcntl": {"refold.files"},
     "mcp": {"refold.mcp"},
+    "networkx": {"refold.export.forms"},
     "prefect": {"flows"},
     "pyarrow.parquet.encryption": {"refold.state.runs"},
 }

@@ -352,6 +352,11 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
         (nothing, "mcp config generic --user ada"),
         (nothing, "mcp config codex"),
     ],
+    "export": [
+        (nothing, "export ~/out --user ada --events --due 2025-12-31"),
+        (nothing, "export ~/store/out --user ada"),
+        (nothing, "export ~/out"),
+    ],
     "demo": [(take_the_place_of_a_demo, "demo --store ~/taken")],
     "help": [(nothing, "help"), (nothing, "help limits"), (nothing, "help json"), (nothing, "help nonsense")],
     "none": [(nothing, ""), (nothing, "remember"), (nothing, "audit --nonsense")],
@@ -425,6 +430,7 @@ def settled(text: str, folder: Path) -> str:
     text = text.replace(str(folder), "~").replace(str(Path(sys.executable).parent), "BIN")
     text = re.sub(r"refold_[0-9A-Za-z_-]{43}", "<token>", text)
     text = re.sub(r"[0-9a-f]{32}", lambda found: ids.setdefault(found[0], f"<id {len(ids) + 1}>"), text)
+    text = re.sub(r'(copy |copy_id": ")(?!37)[0-9a-f]{16}\b', r"\1<16 letters>", text)  # one that is noted here begins with 37
     text = re.sub(r"\b[0-9a-f]{8}\b", "<8 letters>", text)
     today = times.day(now())
     text = re.sub(rf"{today}T[0-9:.]+Z|{today}(?: \d\d:\d\d)?", "<now>", text)

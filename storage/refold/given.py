@@ -5,13 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import date
+from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 from refold import times
 from refold.closed.closure import Level
 from refold.errors import Usage
 from refold.model import AliasKind, Role
 
+Word = TypeVar("Word", bound=StrEnum)
 When = str | int | date  # a datetime is a date
 MICROSECONDS_MIN = 10**13  # April 1970: seconds reach it in the year 318,857, milliseconds in 2286
 
@@ -65,12 +68,17 @@ def check_types(texts: Mapping[str, object], lists: Mapping[str, object], metada
         raise Usage("a key of metadata is not text")
 
 
+def one_of(word: str, words: type[Word], what: str) -> Word:
+    """Read one of a few words. Raises Usage."""
+    try:
+        return words(word)
+    except ValueError:
+        raise Usage(f"{what} is one of {', '.join(words)}") from None
+
+
 def role_of(role: str) -> Role:
     """Read a role by its name. Raises Usage."""
-    try:
-        return Role(role)
-    except ValueError:
-        raise Usage(f"a role is one of {', '.join(Role)}") from None
+    return one_of(role, Role, "a role")
 
 
 def closure_level(level: str | None) -> Level | None:

@@ -61,6 +61,7 @@ CALLS = {
     "key rotate": ("key", "rotate"),
     "mirror": ("mirror", "{elsewhere}"),
     "backup": ("backup", "{elsewhere}"),
+    "export": ("export", "{elsewhere}", "--user", "ada"),
     "copies add": ("copies", "add", "export", "a drawer"),
     "copies list": ("copies", "list"),
     "copies confirm": ("copies", "confirm", "00", "--evidence", "seen"),

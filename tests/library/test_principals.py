@@ -41,6 +41,7 @@ OPERATORS = {
     "erase_requests": lambda memory: memory.erase_requests(),
     "erase_run": lambda memory: memory.erase_run(bytes(16)),
     "erase_show": lambda memory: memory.erase_show(bytes(16)),
+    "export": lambda memory: memory.export("out"),
     "fold": lambda memory: memory.fold(),
     "fold_plan": lambda memory: memory.fold_plan(),
     "seen_by": lambda memory: memory.seen_by(Principal("operator", None)),

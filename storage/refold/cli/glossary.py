@@ -161,6 +161,25 @@ def of_sql() -> list[str]:
     ]
 
 
+def of_export() -> list[str]:
+    """Return what the files of an export hold."""
+    from refold.export import rows  # here, because it needs pyarrow
+
+    tables = {"facts": rows.FACTS, "entities": rows.ENTITIES, "events": rows.EVENTS}
+    return [
+        "tables, each one file as JSON by lines or Parquet",
+        *(line for name, form in tables.items() for line in ("", f"  {name}", *_wrapped(", ".join(form.names), 4))),
+        "",
+        *_wrapped("facts.graphml has entities and values as nodes and each fact as an edge; networkx writes it (extra `notebook`)."),
+        *_wrapped("What follows by rule is not exported: it is derived when it is asked for. An entity_id counts within one export."),
+        "",
+        *_wrapped(
+            "Whoever can read its files can read an export, and no erasure reaches it. So it stands in the register of copies before its "
+            "first byte is written, and the certificate of every later erasure names it until it is confirmed what became of it."
+        ),
+    ]
+
+
 def _terms(terms: Mapping[str, str]) -> list[str]:
     """Return words with their meaning, side by side."""
     start = max(map(len, terms)) + 4
@@ -175,4 +194,4 @@ def _wrapped(text: str, indent: int = 0, behind: int | None = None) -> list[str]
     return textwrap.wrap(text, 100, initial_indent=" " * indent, subsequent_indent=" " * after, break_on_hyphens=False)
 
 
-MORE = {"facts": of_facts, "why": of_why, "import": of_import, "sql": of_sql}
+MORE = {"export": of_export, "facts": of_facts, "why": of_why, "import": of_import, "sql": of_sql}

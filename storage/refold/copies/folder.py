@@ -63,7 +63,7 @@ def kind_of(folder: Path, origin: str) -> Copy | None:
 
 def require_apart(where: Path, places: Places) -> None:
     """Refuse a place for a copy that lies in, or around, one of the three places, in another copy, or beside keys. Raises Usage."""
-    _refuse_nesting(where, places)
+    require_outside(where, places)
     beside = where.resolve().parent
     for name in _names(beside):
         if _starts_with(beside / name, ESCROW):
@@ -72,11 +72,22 @@ def require_apart(where: Path, places: Places) -> None:
 
 def require_apart_from_stores(where: Path, places: Places) -> None:
     """Refuse a place for keys that lies in one of the three places or in a copy, or beside one. Raises Usage."""
-    _refuse_nesting(where, places)
+    require_outside(where, places)
     beside = where.resolve().parent
     for name in _names(beside):
         if is_place(beside / name):
             raise Usage("a store lies beside it: store and keys must not be copied into one place", path=beside / name, hint=HINT)
+
+
+def require_outside(where: Path, places: Places) -> None:
+    """Refuse a place for a copy that lies in, or around, one of the three places, or in another copy. Raises Usage."""
+    target = where.resolve()
+    for place in (places.store.resolve(), places.vault.resolve(), places.root.resolve()):
+        if target.is_relative_to(place) or place.is_relative_to(target):
+            raise Usage("a copy must not lie within the store, vault or root, nor they in it", path=where, hint=HINT)
+    for parent in target.parents:
+        if is_place(parent):
+            raise Usage("a copy must not lie within a store, a vault, a root or another copy", path=parent, hint=HINT)
 
 
 def files_in(folder: Path, inside: str = "") -> list[str]:
@@ -89,16 +100,6 @@ def files_in(folder: Path, inside: str = "") -> list[str]:
         is_folder = seen is not None and seen.kind is Kind.FOLDER
         found += files_in(folder / name, f"{inside}{name}/") if is_folder else [f"{inside}{name}"]
     return found
-
-
-def _refuse_nesting(where: Path, places: Places) -> None:
-    target = where.resolve()
-    for place in (places.store.resolve(), places.vault.resolve(), places.root.resolve()):
-        if target.is_relative_to(place) or place.is_relative_to(target):
-            raise Usage("a copy must not lie within the store, vault or root, nor they in it", path=where, hint=HINT)
-    for parent in target.parents:
-        if is_place(parent):
-            raise Usage("a copy must not lie within a store, a vault, a root or another copy", path=parent, hint=HINT)
 
 
 def _names(folder: Path) -> list[str]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from refold.memory.agents import Agents
 from refold.memory.awaited import Awaited
 from refold.memory.erasure import Erasure
+from refold.memory.outward import Outward
 from refold.memory.people import People
 from refold.memory.questions import Questions
 from refold.memory.trust import Trust
 
 
-class Memory(Awaited, Questions, People, Erasure, Trust, Agents):
+class Memory(Awaited, Questions, People, Erasure, Trust, Outward, Agents):
     """A memory that is open. Use as a context manager; threads may share it, processes open their own.
 
     `user_id`, `agent_id` and `run_id` are the scope: whose memory is meant. A question needs a scope or a principal.

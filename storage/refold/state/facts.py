@@ -53,7 +53,7 @@ def facts(
         from refold.state.everybody import all_stances  # here, because facts of one entity do without DuckDB
 
         found = all_stances(state, view, relations, standings=wanted, relation=relation, limit=limit)
-        return _told(found, log, quotes=quotes)
+        return facts_of(found, log, quotes=quotes)
     entities = entities_named(sight, named, first_person=entity is None)
     stances = [stance for of in sight.stances_each(entities) for stance in of if _is_wanted(stance, wanted, relation)]
     stances.sort(key=lambda stance: order(stance.shown), reverse=True)
@@ -61,7 +61,7 @@ def facts(
     look = Look(sight, rules)
     derived = [known.fact for of in entities for known in derive(of, rules, look, relation=relation)]
     derived.sort(key=lambda fact: (fact.relation, fact.entity, fact.qualifier, fact.value))
-    return [*_told(stances[:limit], log, quotes=quotes), *derived][:limit]
+    return [*facts_of(stances[:limit], log, quotes=quotes), *derived][:limit]
 
 
 def known_relations(relations: Relations, rules: Rules) -> set[str]:
@@ -84,7 +84,8 @@ def _place(stance: Stance, relations: Relations) -> tuple[int, str, bool]:
     return (relations.names.index(stance.shown.relation), normalise(stance.shown.qualifier), stance.standing is not Standing.HOLDS)
 
 
-def _told(stances: Sequence[Stance], log: Log, *, quotes: bool) -> list[Fact]:
+def facts_of(stances: Sequence[Stance], log: Log, *, quotes: bool = True) -> list[Fact]:
+    """Return stances as facts, with `quotes` in the words of the newest saying, from the log."""
     found = list(map(fact_of, stances))
     if not quotes:
         return found
