@@ -113,6 +113,19 @@ class Estimate:
     currency: str
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request that the gateway has taken: of which group of blocks, about what, and what it may be made of."""
+
+    group: int
+    asked: Asked
+    manifest: Manifest
+
+    @property
+    def pair(self) -> tuple[Request, Manifest]:
+        return self.asked.request, self.manifest
+
+
 class Asking:
     """The blocks of one fold: planned once, then asked batch by batch."""
 
@@ -153,7 +166,7 @@ class Asking:
         """Return what asking would cost. Nothing is sent."""
         counts: Counter[str] = Counter()
         for block in self.blocks:
-            asked, manifest = self._prepared([block])
+            asked, manifest = self.prepared([block])
             for one in asked:
                 if gateway.recorded(one.request, manifest):
                     counts["reused"] += 1
@@ -167,43 +180,14 @@ class Asking:
 
     def ask(self, model: Model, chosen: Sequence[Block]) -> Iterator[Outcome]:
         """Ask about blocks and yield what each comes to. Raises NotRecorded, Undeclared, KeyMissing, Locked, WorkerFailed."""
-        asked: Iterable[Asked]
-        asked, manifest = self._prepared(chosen)
-        for draw in range(DRAWS_MAX):
-            again: list[Asked] = []
-            for outcome in self._asked(model, asked, manifest):
-                if outcome.folded is not None or not outcome.unreadable:
-                    yield outcome
-                elif draw + 1 < DRAWS_MAX:
-                    again.append(replace(outcome.asked, request=replace(outcome.asked.request, draw=draw + 1), earlier=outcome.inputs))
-                else:
-                    yield replace(outcome, folded=_unread(outcome.asked))
-            asked = again
+        return self.stream(model, [chosen]).group()
 
-    def _asked(self, model: Model, asked: Iterable[Asked], manifest: Manifest) -> Iterator[Outcome]:
-        """Ask about each block once, and yield what it comes to. A request is made when the gateway takes it, while others are out."""
-        held: list[tuple[Asked, Answer]] = []
-        out: deque[Asked] = deque()
+    def stream(self, model: Model, groups: Sequence[Sequence[Block]]) -> Stream:
+        """Ask about groups of blocks in one stream, so that none waits for the end of the one before."""
+        return Stream(self, model, groups)
 
-        def requests() -> Iterator[Request]:
-            for one in asked:
-                out.append(one)
-                yield one.request
-
-        for answer in model.gateway.answer(requests(), manifest):
-            one = out.popleft()
-            if isinstance(answer, Answer):
-                held.append((one, answer))
-            else:
-                yield Outcome(one, None, (*one.earlier, _input(answer)))
-            if len(held) == JOB_ANSWERS:
-                yield from self._read(model, held)
-                held = []
-        assert not out, "a request has no answer"
-        if held:
-            yield from self._read(model, held)
-
-    def _read(self, model: Model, held: Sequence[tuple[Asked, Answer]]) -> Iterator[Outcome]:
+    def read(self, model: Model, held: Sequence[tuple[Asked, Answer]]) -> Iterator[Outcome]:
+        """Let the worker read some answers. Raises WorkerFailed."""
         events = {event.event_id: event for one, _ in held for event in one.named.values()}
         told = {event_id: Told(event, self._store.log.fact_key(event)) for event_id, event in events.items()}
         answers = tuple(
@@ -217,7 +201,7 @@ class Asking:
             inputs = (*one.earlier, _input(answer))
             yield Outcome(one, reading.folded if reading.readable else None, inputs, unreadable=not reading.readable)
 
-    def _prepared(self, chosen: Sequence[Block]) -> tuple[Iterator[Asked], Manifest]:
+    def prepared(self, chosen: Sequence[Block]) -> tuple[Iterator[Asked], Manifest]:
         """Read the events of blocks, and give their requests and the manifest of what these may hold: the one apart from the other."""
         log = self._store.log
         seqs = sorted({seq for block in chosen for seq in block.all})
@@ -238,6 +222,84 @@ class Asking:
                 request = prompt.request(self._wording, context, events, refs)
                 old = tuple(seq for seq in part.seqs if seq < self._first)
                 yield Asked(request, prompt.aliases(context, events), old)
+
+
+class Stream:
+    """One stream of requests about groups of blocks: while the answers about one are read, requests about the next are out."""
+
+    def __init__(self, asking: Asking, model: Model, groups: Sequence[Sequence[Block]]) -> None:
+        self._asking = asking
+        self._model = model
+        self._groups = groups
+        self._at = -1  # the group that is told
+        self._made = 0  # groups of which every request was made
+        self._out: deque[Sent] = deque()  # what the gateway took and has not answered
+        self._ahead: deque[tuple[Sent, Answer | Failed]] = deque()  # what came of later groups
+        self._answers = model.gateway.answer(self._requests())
+
+    def group(self) -> Iterator[Outcome]:
+        """Yield what the next group comes to. Raises NotRecorded, Undeclared, KeyMissing, Locked, WorkerFailed."""
+        self._at += 1
+        answered = self._answered()
+        for draw in range(1, DRAWS_MAX + 1):
+            again: list[Sent] = []
+            for sent, outcome in self._read(answered):
+                if outcome.folded is not None or not outcome.unreadable:
+                    yield outcome
+                elif draw < DRAWS_MAX:
+                    asked = replace(sent.asked, request=replace(sent.asked.request, draw=draw), earlier=outcome.inputs)
+                    again.append(replace(sent, asked=asked))
+                else:
+                    yield replace(outcome, folded=_unread(outcome.asked))
+            if not again:
+                return
+            answered = zip(again, self._model.gateway.answer([one.pair for one in again]), strict=True)
+
+    def _requests(self) -> Iterator[tuple[Request, Manifest]]:
+        """Yield the requests of all groups. One is made when the gateway takes it, while others are out."""
+        for number, group in enumerate(self._groups):
+            asked, manifest = self._asking.prepared(group)
+            for one in asked:
+                self._out.append(Sent(number, one, manifest))
+                yield self._out[-1].pair
+            self._made = number + 1
+
+    def _answered(self) -> Iterator[tuple[Sent, Answer | Failed]]:
+        """Yield what the gateway answers to the requests of the group that is told, each once."""
+        while self._ahead and self._ahead[0][0].group == self._at:
+            yield self._ahead.popleft()
+        while not self._has_ended():
+            answer = next(self._answers, None)
+            if answer is None:
+                assert not self._out, "a request has no answer"
+                return
+            sent = self._out.popleft()
+            if sent.group == self._at:
+                yield sent, answer
+            else:
+                self._ahead.append((sent, answer))
+
+    def _has_ended(self) -> bool:
+        """Whether every request of the group that is told was made and answered."""
+        return self._made > self._at and not (self._out and self._out[0].group == self._at)
+
+    def _read(self, answered: Iterable[tuple[Sent, Answer | Failed]]) -> Iterator[tuple[Sent, Outcome]]:
+        """Yield what requests come to: those that failed at once, the others as soon as the worker has read enough of them."""
+        held: list[tuple[Sent, Answer]] = []
+        for sent, answer in answered:
+            if isinstance(answer, Answer):
+                held.append((sent, answer))
+            else:
+                yield sent, Outcome(sent.asked, None, (*sent.asked.earlier, _input(answer)))
+            if len(held) == JOB_ANSWERS:
+                yield from self._outcomes(held)
+                held = []
+        if held:
+            yield from self._outcomes(held)
+
+    def _outcomes(self, held: Sequence[tuple[Sent, Answer]]) -> Iterator[tuple[Sent, Outcome]]:
+        read = self._asking.read(self._model, [(sent.asked, answer) for sent, answer in held])
+        return zip((sent for sent, _ in held), read, strict=True)
 
 
 def _result(read: Read, job: Job) -> tuple[Reading, ...]:

@@ -151,7 +151,7 @@ class Fold:
         self._builder = Builder(store, base, relations=recipe_digest(relations, by), recipe=recipe, random=random)
         self._model = model
         self._asking = Asking(store, base, model.recipe, relations, first=self.plan.first, end=self.plan.end) if model else None
-        self._blocks = self._asking.of(self.plan.batches) if self._asking else []
+        self._stream = self._asking.stream(model, self._asking.of(self.plan.batches)) if self._asking and model else None
         self.done: list[BatchDone] = []
         self._costs: dict[str, Cost] = {}
 
@@ -173,9 +173,9 @@ class Fold:
 
     def _ask(self, counts: Counter[str]) -> Iterator[Input]:
         """Let a model read the blocks that the batch completed, and yield what it was sent."""
-        if self._asking is None or self._model is None:
+        if self._stream is None:
             return
-        for outcome in self._asking.ask(self._model, self._blocks[len(self.done)]):
+        for outcome in self._stream.group():
             if outcome.folded is None:
                 self._builder.leave_pending(outcome.pending)
                 counts.update(pending=len(outcome.pending))

@@ -194,8 +194,8 @@ def replay(folder: Path) -> None:
         for events in store.log.events():
             for first in range(0, len(events), 256):
                 some: Sequence[Event] = events[first : first + 256]
-                requests = (about(store, NOWHERE, event, found=found) for event in some)
-                for one in gateway.answer(requests, manifest(store, some)):
+                declared = manifest(store, some)
+                for one in gateway.answer((about(store, NOWHERE, event, found=found), declared) for event in some):
                     assert one.call_id
 
 

@@ -123,7 +123,7 @@ def ask(store: Store, requests: Sequence[Request], declared: Manifest, *, mode: 
     """Answer requests through a gateway of their own."""
     gateway = gateway_to(store, mode=mode, **options)
     try:
-        return list(gateway.answer(requests, declared))
+        return list(gateway.answer((request, declared) for request in requests))
     finally:
         gateway.close()
 

@@ -165,7 +165,8 @@ def test_no_call_is_begun_once_a_budget_is_spent(store: Store, server: Server, b
     say(store, *(f"sentence {number}" for number in range(10)))
     events = heard(store)
     gateway = gateway_to(store, limits=limits(concurrency=1), budget=budget)
-    given = list(gateway.answer([about(store, server.url, event) for event in events], manifest(store, events)))
+    declared = manifest(store, events)
+    given = list(gateway.answer([(about(store, server.url, event), declared) for event in events]))
     gateway.close()
     assert sum(isinstance(one, Answer) for one in given) == server.count == gateway.spent.calls == 4 - (budget.tokens is not None)
     assert gateway.spent.cost == 4_500 * server.count
@@ -176,7 +177,8 @@ def test_an_interrupted_run_keeps_what_it_paid_for(store: Store, server: Server)
     events = heard(store)
     requests = [about(store, server.url, event) for event in events]
     gateway = gateway_to(store)
-    answers = gateway.answer(requests, manifest(store, events))
+    declared = manifest(store, events)
+    answers = gateway.answer([(request, declared) for request in requests])
     next(answers)
     answers.close()
     gateway.close()
@@ -190,16 +192,17 @@ def test_an_interrupted_run_keeps_what_it_paid_for(store: Store, server: Server)
 def test_what_is_looked_ahead_is_bounded(store: Store, server: Server):
     say(store, *(f"sentence {number}" for number in range(100)))
     events = heard(store)
+    declared = manifest(store, events)
     drawn = 0
 
     def requests():
         nonlocal drawn
         for event in events:
             drawn += 1
-            yield about(store, server.url, event)
+            yield about(store, server.url, event), declared
 
     gateway = gateway_to(store, limits=limits(concurrency=2))
-    answers = gateway.answer(requests(), manifest(store, events))
+    answers = gateway.answer(requests())
     next(answers)
     assert drawn == 16
     answers.close()

@@ -139,7 +139,8 @@ def test_verifying_asks_again_and_keeps_to_what_is_recorded(store: Store, server
     ask(store, requests, manifest(store, two))
     server.script = lambda asked: answer("read: two")
     gateway = gateway_to(store, mode=Mode.VERIFY)
-    given = list(gateway.answer(requests, manifest(store, two)))
+    declared = manifest(store, two)
+    given = list(gateway.answer([(request, declared) for request in requests]))
     gateway.close()
     assert [(one.content, one.differs) for one in given if isinstance(one, Answer)] == [("read: one", True), ("read: two", False)]
     assert (server.count, gateway.spent.differing) == (4, 1)

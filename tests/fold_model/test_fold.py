@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 
 import pytest
 
 from refold import folding, recipes
+from refold.asking import Model
 from refold.calls.gateway import Mode
-from refold.errors import NotRecorded
-from refold.folding import Reason
+from refold.calls.recordings import Recordings
+from refold.errors import NotRecorded, WorkerFailed
+from refold.folding import Fold, Reason
 from refold.model import Role, View
 from refold.state import everybody
 from refold.state.digest import state_hash
@@ -17,7 +20,7 @@ from refold.state.generation import State
 from refold.state.sight import Sight
 from refold.store import open_store
 from tests.conftest import now
-from tests.fold_model.scripted import add, asked_about, asking, facts, fold, many, reads, says
+from tests.fold_model.scripted import add, asked_about, asking, facts, fold, gateway, many, reads, says
 from tests.openai_server import answer, failure
 
 
@@ -224,3 +227,43 @@ def test_a_fact_counts_from_when_the_event_that_names_its_entity_came(store, ser
     ):
         assert seen(earlier) == (False, 0)
         assert seen(later) == (True, 1)
+
+
+def test_no_batch_waits_for_the_answers_about_the_one_before(store, server, monkeypatch):
+    monkeypatch.setattr(folding, "BATCH_ENTRIES_MIN", 2)
+    monkeypatch.setattr(folding, "BATCHES_MAX", 100)
+    add(store, *many(["ada", "bob", "cleo"], 2))
+    both_are_out = threading.Event()
+
+    def together(asked):
+        if server.count > 2:
+            both_are_out.set()
+        assert both_are_out.wait(20), "the third request waits for the answer to the first"
+        return reads(asked)
+
+    server.script = together
+    report = fold(store, asking(server))
+    assert len(report.plan.batches) > 2
+    assert len(facts(store)) == 6
+    assert server.count == 3
+
+
+def test_a_fold_that_fails_keeps_every_answer_that_was_paid_for(store, server, monkeypatch):
+    monkeypatch.setattr(folding, "BATCH_ENTRIES_MIN", 2)
+    add(store, *many([f"user{number}" for number in range(8)], 1))
+
+    def fails(job: bytes) -> bytes:
+        raise WorkerFailed("the closed worker failed")
+
+    by = asking(server)
+    by = replace(by, limits=replace(by.limits, concurrency=1))
+    with gateway(store, by) as to:
+        work = Fold(store, State.open(store), relations=recipes.relations(), recipe=recipes.search(), model=Model(by, to, fails))
+        with pytest.raises(WorkerFailed):
+            work.batch(*work.plan.batches[0])
+    asked = server.count
+    assert asked > 1
+    assert Recordings(store, now=now, random=bytes).totals().calls == asked
+    assert len(facts(store)) == 0
+    fold(store, by)
+    assert server.count == 8

@@ -149,6 +149,7 @@ class Gateway:
         self._ledger = Ledger(budget or Budget())
         self._ready = READY if budget in (None, Budget()) else 0
         self._providers: dict[tuple[str, str], Provider] = {}
+        self._going: list[Generator[Answer | Failed]] = []
         self._read: dict[str, Any] = {}  # what the JSON of a recipe says: its fields, the forms of its answers
 
     @property
@@ -157,24 +158,33 @@ class Gateway:
         return self._ledger.spent
 
     def close(self) -> None:
-        """Let go of the connections."""
+        """Keep what was answered and not yet asked for, and let go of the connections."""
         self._stopped.set()
-        for provider in self._providers.values():
-            provider.close()
-        self._providers.clear()
+        try:
+            for going in self._going:
+                going.close()
+        finally:
+            for provider in self._providers.values():
+                provider.close()
+            self._providers.clear()
 
-    def answer(self, requests: Iterable[Request], manifest: Manifest) -> Generator[Answer | Failed]:
-        """Yield what each request came to, in their order.
+    def answer(self, requests: Iterable[tuple[Request, Manifest]]) -> Generator[Answer | Failed]:
+        """Yield what each request came to, in their order; each comes with what it may be made of.
 
         Raises TypeError for what is no request, Undeclared before anything is sent that the manifest does not declare, NotRecorded
         where a replay misses, KeyMissing where an event was erased meanwhile, Locked while an erasure holds a fence.
         """
+        going = self._answer(requests)
+        self._going.append(going)
+        return going
+
+    def _answer(self, requests: Iterable[tuple[Request, Manifest]]) -> Generator[Answer | Failed]:
         at_once = self._limits.concurrency
         window: deque[_Slot] = deque()
         self._recordings.follow()
         with ThreadPoolExecutor(at_once + self._ready, thread_name_prefix="refold-call") as pool:
             try:
-                for request in requests:
+                for request, manifest in requests:
                     window.append(self._begin(self._checked(request, manifest), window, pool))
                     if len(window) >= AHEAD * at_once:
                         yield from self._finish(window, TOGETHER * at_once)
