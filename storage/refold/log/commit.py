@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,6 +86,11 @@ def version_of(name: str) -> int | None:
     """Return the version that a file name stands for; None where it is not a commit's name."""
     found = NAME.fullmatch(name)
     return int(found.group(1)) if found else None
+
+
+def newest_of(names: Iterable[str]) -> int | None:
+    """Return the highest version among the names of a folder; None where none is a commit's."""
+    return next((version for name in sorted(names, reverse=True) if (version := version_of(name)) is not None), None)
 
 
 def encode(commit: Commit, signer: crypto.Signer) -> bytes:

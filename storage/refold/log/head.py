@@ -81,12 +81,12 @@ def has_begun(folder: Path) -> bool:
 def newest(place: Place) -> Head:
     """Return the head of the log: the highest commit in the folder. Raises Corrupt."""
     try:
-        versions = [version for name in files.names(place.commits) if (version := commits.version_of(name)) is not None]
+        version = commits.newest_of(files.names(place.commits))
     except FileNotFoundError:
         raise Corrupt("the folder of the log's commits is missing", path=place.commits, hint="refold help damage") from None
-    if not versions:
+    if version is None:
         raise Corrupt("the log has no commit at all", path=place.commits, hint="refold help damage")
-    return at(place, max(versions))
+    return at(place, version)
 
 
 def at(place: Place, version: int) -> Head:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 
-from refold.errors import Corrupt, KeyMissing, NotAllowed, Usage, VerificationIncomplete
+from refold.errors import Corrupt, KeyMissing, NotAllowed, RefoldError, Usage, VerificationIncomplete
 from refold.recover import findings, heads, keys, listed, logs, state, transactions
 from refold.recover.findings import Finding, Severity
 from refold.recover.listed import Listed
 from refold.recover.verify import LENIENT, Progress, verify, verify_calls
 from refold.settings import Settings
-from refold.store import Places
+from refold.store import Places, Store, open_store
 from refold.verdict import Checkpoint, Known, Policy, Verdict
 
 AUDIT_SCHEMA_VERSION = 1
@@ -60,23 +61,33 @@ def audit(places: Places, areas: Collection[Area] = (), *, deep: bool = False, l
     that finds something. Raises Usage where no checkpoint is the one to begin from.
     """
     how = log or LogOptions()
-    seen = None if areas or deep or how.from_checkpoint else _listed(places)
-    wanted = tuple(area for area in Area if area in areas or (not areas and not (seen and area is Area.LOG)))
     verdicts: list[Verdict] = []
-    looks: dict[Area, Callable[[], Iterator[Finding]]] = {
-        Area.TRANSACTIONS: lambda: transactions.look(places),
-        Area.KEYS: lambda: keys.look(places),
-        Area.LOG: lambda: _log(places, deep, how, verdicts),
-        Area.STATE: lambda: state.look(places, deep=deep),
-    }
-    found = tuple(finding for area in wanted for finding in _readable(looks[area]))
+    with ExitStack() as held:
+        store = None if areas or deep or how.from_checkpoint else _opened(places, held)
+        seen = _listed(store) if store else None
+        wanted = tuple(area for area in Area if area in areas or (not areas and not (seen and area is Area.LOG)))
+        looks: dict[Area, Callable[[], Iterator[Finding]]] = {
+            Area.TRANSACTIONS: lambda: transactions.look(places),
+            Area.KEYS: lambda: keys.look(places),
+            Area.LOG: lambda: _log(places, deep, how, verdicts),
+            Area.STATE: lambda: state.look(places, deep=deep, opened=store),
+        }
+        found = tuple(finding for area in wanted for finding in _readable(looks[area]))
     return Audit(wanted, found, verdicts[0] if verdicts else None, seen)
 
 
-def _listed(places: Places) -> Listed | None:
+def _opened(places: Places, held: ExitStack) -> Store | None:
+    """Open the store; where that cannot be done, whoever looks at the area that is to blame says why."""
+    try:
+        return held.enter_context(open_store(places))
+    except (RefoldError, FileNotFoundError):
+        return None
+
+
+def _listed(store: Store) -> Listed | None:
     """List the log; where that cannot be done, whoever reads it says why."""
     try:
-        return listed.look(places)
+        return listed.look(store)
     except (VerificationIncomplete, NotAllowed):
         return None
 

@@ -155,7 +155,8 @@ def _root(opened: Vault, places: Places, live: int, *, is_whole: bool) -> Iterat
 def _log_epoch(opened: Vault, places: Places) -> int:
     """Return the epoch of the newest commit; 0 where there is none to be had, which is not for this audit to say."""
     folder = places.store / "log/commits"
-    path = folder / max((name for name in _names(folder) if commits.version_of(name) is not None), default="none")
+    version = commits.newest_of(_names(folder))
+    path = folder / commits.file_name(version or 0)
     try:
         raw = files.read(path)
         commit = commits.decode(raw, path)

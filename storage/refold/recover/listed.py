@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from refold import files
-from refold.errors import Blocked, Corrupt, KeyMissing, UnsupportedVersion
+from refold.errors import Blocked, Corrupt, UnsupportedVersion
 from refold.files import Kind
-from refold.log import stored, witnessed
-from refold.log.head import Head, has_begun, newest
+from refold.log import stored
+from refold.log.head import Head
 from refold.log.stored import Stored
-from refold.recover import logs
-from refold.recover.verify import CALLS, calls_of, place_of
-from refold.store import Places, vault_of
+from refold.store import Store
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,23 +27,19 @@ class Listed:
     last: Stored | None  # None: it was never judged
 
 
-def look(places: Places) -> Listed | None:
+def look(store: Store) -> Listed | None:
     """List the log and the recorded calls; None where that is not enough, because something is not as it was signed, or was not.
 
     Raises VerificationIncomplete, NotAllowed.
     """
     try:
-        stored.require_intact(places.vault, places.store)
-        vault = vault_of(places)
-        log = newest(place_of(places))
-        calls = newest(calls_of(places)) if has_begun(places.store / CALLS) else None
-    except (Blocked, Corrupt, KeyMissing, UnsupportedVersion, FileNotFoundError):
+        stored.require_intact(store.vault.path, store.places.store)
+        logs = [store.log, store.calls] if store.calls else [store.log]
+    except (Blocked, Corrupt, UnsupportedVersion):
         return None  # who reads the log says what is wrong with it
-    if [*logs.other(places)] or witnessed.beyond(vault, log.size):
+    if store.log.lost or not all(_is_there(log.place.folder, log.head) for log in logs):
         return None
-    if not _is_there(places.store / "log", log) or (calls and not _is_there(places.store / CALLS, calls)):
-        return None
-    return Listed(len(log.parts) + (len(calls.parts) if calls else 0), log.size, stored.read(places.vault))
+    return Listed(sum(len(log.head.parts) for log in logs), store.log.head.size, stored.read(store.vault.path))
 
 
 def _is_there(folder: Path, head: Head) -> bool:

@@ -19,13 +19,19 @@ from refold.state.tables import TABLES
 from refold.store import Places, Store, open_store
 
 
-def look(places: Places, *, deep: bool) -> Iterator[Finding]:
-    """Yield what is wrong with the state. `deep` reads every run whole. Raises VerificationIncomplete, NotAllowed."""
+def look(places: Places, *, deep: bool, opened: Store | None = None) -> Iterator[Finding]:
+    """Yield what is wrong with the state, of a store that may be open already. `deep` reads every run whole.
+
+    Raises VerificationIncomplete, NotAllowed.
+    """
     folder = places.store / "state"
     unsafe = list(_unsafe(folder))
     yield from unsafe
     pointer = yield from _current(folder, unsafe)
     if pointer is None:
+        return
+    if opened is not None:
+        yield from _judge(opened, folder, pointer, deep=deep)
         return
     try:
         store = open_store(places)
