@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from refold import asking as asked_in_turn
 from refold import folding, recipes
 from refold.asking import Model
 from refold.calls.gateway import Mode
@@ -249,7 +250,7 @@ def test_no_batch_waits_for_the_answers_about_the_one_before(store, server, monk
 
 
 def test_a_fold_that_fails_keeps_every_answer_that_was_paid_for(store, server, monkeypatch):
-    monkeypatch.setattr(folding, "BATCH_ENTRIES_MIN", 2)
+    monkeypatch.setattr(asked_in_turn, "JOB_ANSWERS", 1)
     add(store, *many([f"user{number}" for number in range(8)], 1))
 
     def fails(job: bytes) -> bytes:
