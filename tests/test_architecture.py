@@ -76,6 +76,7 @@ OWNERS = {
     "fcntl": {"refold.files"},
     "mcp": {"refold.mcp"},
     "networkx": {"refold.export.forms"},
+    "pkcs11": {"refold.keys.hsm"},
     "prefect": {"flows"},
     "pyarrow.parquet.encryption": {"refold.state.runs"},
 }
@@ -292,6 +293,7 @@ PLANTED = [
     (foreign_owners, "refold.log.commit", "from cryptography.hazmat.primitives import hashes\n"),
     (foreign_owners, "refold.state.search", "def f():\n    import duckdb\n"),
     (foreign_owners, "refold.memory", "import prefect\n"),
+    (foreign_owners, "refold.keys.custody", "def f():\n    from pkcs11 import lib\n"),
     (foreign_owners, "refold.keys.roots", "import fcntl\n"),
     (durable_writes, "refold.log.append", "import os\nos.link('a', 'b')\n"),
     (durable_writes, "refold.state.runs", "from pathlib import Path\nPath('a').unlink()\n"),

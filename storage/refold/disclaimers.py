@@ -6,6 +6,7 @@ GROUNDED = "a fact is what somebody said, with the words it rests on: its place 
 SYMBOLIC = "symbolic/en-1 reads plain English statements only: much that was said becomes no fact, and stays found by search"
 UNWITNESSED = "without a witness on another host, a log whose end was cut off cannot be told from a shorter log"
 ROOT_FILE = "a root kept as a file can be lost, which is final, or outlive its deletion in a backup or on an SSD"
+ROOT_TOKEN = "a root in a token can be lost with it, which is final, or outlive its deletion in a copy of the token"
 OPERATOR = "whoever can read store, vault and root together can read everything: principals limit readers, not the machine's owner"
 TRANSACTION = "a transaction is no database's: readers may see its steps one by one, and other programs are not kept off its files"
 AUDIT = "an audit says what it looked at and when: it is no evidence of what it did not read, nor of what happens afterwards"
@@ -15,4 +16,5 @@ SCAN = "a scan finds what was looked for in the encodings it knows: not pictures
 FOUND = "a search finds the ways of writing a name that it knows: nicknames, slips and relations that it does not know stay unfound"
 HELD = "a hold forbids erasures by this program alone, and keeps nothing that somebody else may remove"
 
-ALL = (GROUNDED, SYMBOLIC, UNWITNESSED, ROOT_FILE, OPERATOR, TRANSACTION, AUDIT, ERASURE, ESCROW, SCAN, FOUND, HELD)
+OF_ROOT = {"file": ROOT_FILE, "pkcs11": ROOT_TOKEN}  # by custody
+ALL = (GROUNDED, SYMBOLIC, UNWITNESSED, ROOT_FILE, ROOT_TOKEN, OPERATOR, TRANSACTION, AUDIT, ERASURE, ESCROW, SCAN, FOUND, HELD)

@@ -145,6 +145,17 @@ class Erase:
 
 
 @dataclass(frozen=True, slots=True)
+class Root:
+    """What keeps the roots of a new store; and how the token is used that keeps those of some."""
+
+    custody: str  # `file` or `pkcs11`
+    module: str  # the PKCS #11 library of the token
+    token: str  # its label
+    pin_env: str  # the environment variable that holds its PIN
+    pin_file: str  # or the file
+
+
+@dataclass(frozen=True, slots=True)
 class Keep:
     """How long events of one kind of source are kept."""
 
@@ -164,6 +175,7 @@ class Settings:
     witness: Witnesses
     fold: Extraction
     erase: Erase
+    root: Root
     retention: tuple[Keep, ...]
     principals: Mapping[str, Principal]
 
@@ -201,8 +213,9 @@ def load(env: Mapping[str, str] = os.environ) -> Settings:
     mirror = Mirror(tuple(merged["mirror"]["folders"]))
     nightly, serve, verify = Nightly(**merged["nightly"]), Serve(**merged["serve"]), Verify(**merged["verify"])
     recover, fold, erase = Recover(**merged["recover"]), Extraction(**merged["fold"]), Erase(**merged["erase"])
+    root = Root(**merged["root"])
     keep = tuple(Keep(**rule) for rule in merged["retention"]["keep"])
-    return Settings(nightly, serve, verify, mirror, recover, _witnesses(merged["witness"]), fold, erase, keep, principals)
+    return Settings(nightly, serve, verify, mirror, recover, _witnesses(merged["witness"]), fold, erase, root, keep, principals)
 
 
 def _witnesses(table: Table) -> Witnesses:
@@ -309,6 +322,13 @@ SECTIONS: Mapping[str, Mapping[str, tuple[Callable[[object], bool], str]]] = {
             "a list of tables with a name (lower case letters, digits, -) and argv, and key and external",
         ),
         "required": (_count(0, 100), "a number from 0 to 100"),
+    },
+    "root": {
+        "custody": (lambda value: value in ("file", "pkcs11"), "file or pkcs11"),
+        "module": (lambda value: value == "" or _absolute(value), "an absolute path"),
+        "token": (lambda value: isinstance(value, str), "a text"),
+        "pin_env": (_text, "the name of an environment variable"),
+        "pin_file": (lambda value: value == "" or _absolute(value), "an absolute path"),
     },
     "erase": {"approvals": (_count(1, 9), "a number from 1 to 9")},
     "retention": {

@@ -28,6 +28,7 @@ class Status:
     places: Places
     origin: str
     epoch: int
+    custody: str  # what keeps the root
     fenced: bool
     entries: int  # of the log
     commits: int
@@ -63,6 +64,7 @@ def read(store: Store, state: State) -> Status:
         places=store.places,
         origin=store.origin,
         epoch=head.epoch,
+        custody=store.vault.roots.custody,
         fenced=head.fence is not False,
         entries=head.size,
         commits=head.version,

@@ -123,10 +123,11 @@ def is_place(folder: Path) -> bool:
     return bool({AUTHORITY, DEMO}.intersection(names)) or {"signing", "witness"} <= set(names) or any(map(roots.FILE_NAME.fullmatch, names))
 
 
-def create(where: Places, *, now: Clock, random: Random = os.urandom) -> Store:
-    """Make a store, its vault and its first root. store.json comes last: until then there is no store. Raises Usage.
+def create(where: Places, *, now: Clock, random: Random = os.urandom, custody: str | None = None) -> Store:
+    """Make a store, its vault and its first root. store.json comes last: until then there is no store. Raises Usage, KeyMissing.
 
-    An interrupted attempt is completed by the next one: it left its origin in `.init`.
+    An interrupted attempt is completed by the next one: it left its origin in `.init`. `custody` is what keeps the roots; None as the
+    settings say.
     """
     _check_apart(where)
     files.make_folder(where.store)
@@ -138,7 +139,7 @@ def create(where: Places, *, now: Clock, random: Random = os.urandom) -> Store:
         files.link_new(where.store / UNFINISHED, where.origin.encode())
         for folder in FOLDERS:
             files.make_folder(where.store / folder)
-        vault = vaults.create(where.vault, where.root, origin=where.origin, random=random)
+        vault = vaults.create(where.vault, where.root, origin=where.origin, random=random, keeper=custody)
         files.link_new(where.store / ".gitignore", b"*\n")
         place = _place(where, vault)
         if not _begin_log(place, (1, vault.signer()), now=now, random=random) and newest(place).version:

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from refold import journal
+from refold import canonical, journal
 from refold.log import stored
 from refold.log.stored import Stored
 from refold.memory import Memory
@@ -281,6 +281,14 @@ def log_signature(places: Places) -> None:
     path.write_bytes(raw[:-130] + bytes(reversed(raw[-130:-2])) + raw[-2:])
 
 
+def root_apart(places: Places) -> None:
+    (places.vault / "custody").write_bytes(canonical.encode({"custody": "pkcs11", "format": "refold.custody/1", "token": "lost"}))
+
+
+def custody_damaged(places: Places) -> None:
+    (places.vault / "custody").write_bytes(b"{}")
+
+
 def log_head(places: Places) -> None:
     path = max((places.store / "checkpoints").glob("*.note"))
     path.write_bytes(path.read_bytes()[:-1])
@@ -343,6 +351,7 @@ CASES: dict[Code, list[Callable[[Places], None]]] = {
     findings.KEYRING_DAMAGED: [keyring_damaged, keyring_missing],
     findings.ROOT_MISSING: [root_missing],
     findings.ROOT_OTHER: [root_other],
+    findings.ROOT_APART: [root_apart, custody_damaged],
     findings.KEYS_UNSUPPORTED: [keys_unsupported],
     findings.EPOCH_BEHIND: [epoch_behind],
     findings.KEYS_UNSAFE: [keys_unsafe],

@@ -76,7 +76,8 @@ def test_the_command_says_it_and_its_exit_code_says_how_bad_it_is(code: Code, sp
 def test_a_healthy_store_passes(run):
     said = run("audit", *ALL)
     assert (said.code, said.codes, said.data["areas"]) == (0, [], ["transactions", "keys", "log", "state"])
-    assert said.data["text"].startswith("looked at transactions, keys, log, state: nothing found\nlog       WAL_INTACT, ")
+    begins = "looked at transactions, keys, log, state: nothing found\nroot      kept as a file\nlog       WAL_INTACT, "
+    assert said.data["text"].startswith(begins)
 
 
 def test_p10_an_audit_that_only_lists_the_log_says_so_and_when_it_was_last_read(places: Places, run):

@@ -93,11 +93,13 @@ def _said(done: Audit) -> Outcome:
     found = [_finding(each) for each in done.findings]
     counts = {severity.value: done.count(severity) for severity in Severity}
     lines = [f"looked at {', '.join(done.areas)}: " + _counted(counts)]
+    lines += [f"root      kept {'in a token (PKCS #11)' if done.custody == 'pkcs11' else 'as a file'}"] if done.custody else []
     lines += [*(_verdict_lines(done.verdict) if done.verdict else ()), *(_listed_lines(done.listed) if done.listed else ())]
     data = {
         "audit_schema_version": AUDIT_SCHEMA_VERSION,
         "areas": [area.value for area in done.areas],
         "counts": counts,
+        "custody": done.custody,
         **({"verdict": verdict_data(done.verdict)} if done.verdict else {}),
         **({"listed": _listed_data(done.listed)} if done.listed else {}),
         "text": "\n".join([*lines, *(line for each in found for line in finding_lines(each))]),

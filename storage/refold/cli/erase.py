@@ -215,7 +215,7 @@ def _run(given: Namespace) -> Outcome:
         by = Choice.of(given.recipe, model=given.model, api_base=given.api_base)
         done = memory.erase_run(request_id, by=by, progress=lambda read, whole: show(f"read {read:,} of {whole:,} entries"))
         stage = next(one.stage for one in memory.erase_requests() if one.request_id == request_id)
-        path = path_of(memory.store, request_id)
+        path, custody = path_of(memory.store, request_id), memory.store.vault.roots.custody
     rows = [
         ("events", f"{done.events:,} dark, {done.shared_events:,} of them shared"),
         ("calls", f"{done.calls:,} dark, {done.calls_replayed:,} replayed, {done.calls_made:,} made again"),
@@ -225,7 +225,7 @@ def _run(given: Namespace) -> Outcome:
     rows += [("state", str(stage)), ("paper", from_here(path))]
     data = {name: getattr(done, name) for name in type(done).__slots__}
     data |= {"request_id": request_id.hex(), "stage": str(stage), "path": str(path)}
-    return Outcome(data, table(rows), disclaimers=(disclaimers.ERASURE, disclaimers.ROOT_FILE), format_version=FORMAT_VERSION)
+    return Outcome(data, table(rows), disclaimers=(disclaimers.ERASURE, disclaimers.OF_ROOT[custody]), format_version=FORMAT_VERSION)
 
 
 def _configure_status(command: ArgumentParser) -> None:

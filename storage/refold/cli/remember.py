@@ -26,19 +26,29 @@ if TYPE_CHECKING:
     from refold.store import Places
 
 
+def _configure_init(command: ArgumentParser) -> None:
+    what = "what keeps the root: file, or pkcs11 for a key in a hardware token; file by default (`refold help keys`)"
+    command.add_argument("--custody", type=arguments.one_of(*disclaimers.OF_ROOT), metavar="file|pkcs11", help=what)
+
+
 def _init(given: Namespace) -> Outcome:
     from refold.memory import Memory
 
-    with Memory.create(given.store, vault=given.vault, root=given.root) as memory:
-        places, origin = memory.places, memory.store.origin
-    data = {"origin": origin, "places": _places(places)}
+    with Memory.create(given.store, vault=given.vault, root=given.root, custody=given.custody) as memory:
+        places, origin, custody = memory.places, memory.store.origin, memory.store.vault.roots.custody
+    data = {"origin": origin, "places": _places(places), "custody": custody}
     meaning = (
         ("store", from_here(places.store), "log and state, sealed: copy it, back it up"),
         ("vault", from_here(places.vault), "its keys, wrapped: back it up, but never with the store"),
-        ("root", from_here(places.root), "opens the vault: in no backup of it; lost is lost"),
+        ("root", _root(places, custody), "opens the vault: in no backup of it; lost is lost"),
     )
     lines = table([row for name, path, what in meaning for row in ((name, path), ("", what))])
-    return Outcome(data, lines, disclaimers=(disclaimers.ROOT_FILE,), format_version=FORMAT_VERSION)
+    return Outcome(data, lines, disclaimers=(disclaimers.OF_ROOT[custody],), format_version=FORMAT_VERSION)
+
+
+def _root(places: Places, custody: str) -> str:
+    """Return where the root is, as a person is told."""
+    return "in a token (PKCS #11)" if custody == "pkcs11" else from_here(places.root)
 
 
 def _places(places: Places) -> dict[str, str]:
@@ -213,6 +223,7 @@ def _status_data(status: Status) -> dict[str, object]:
         "origin": status.origin,
         "places": _places(status.places),
         "epoch": status.epoch,
+        "custody": status.custody,
         "fenced": status.fenced,
         "log": {
             "entries": status.entries,
@@ -280,7 +291,7 @@ def status_lines(status: Status) -> list[str]:
         ("keys", f"epoch {status.epoch}" + (", fenced: an erasure is under way" if status.fenced else "")),
         ("store", from_here(status.places.store)),
         ("vault", from_here(status.places.vault)),
-        ("root", from_here(status.places.root)),
+        ("root", _root(status.places, status.custody)),
     ]
     return table(rows)
 
@@ -293,7 +304,7 @@ def _calls(totals: Totals) -> str:
 
 
 RUNS = {
-    "init": Command(lambda command: None, _init),
+    "init": Command(_configure_init, _init),
     "add": Command(_configure_add, _add),
     "fold": Command(_configure_fold, _fold),
     "status": Command(lambda command: None, _status),

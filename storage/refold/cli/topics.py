@@ -28,6 +28,15 @@ Every event is sealed under a key of its own, made from the secrets in the vault
 Vault or root lost: put it back from your backup, or name the right place with --vault and --root.
 Without both, the store cannot be read by anybody.
 
+    refold init --custody file       the root is a file, at --root: nothing else is needed
+    refold init --custody pkcs11     the root is a key in a hardware token, made in it, which cannot be read out of it
+
+A token needs the extra hsm (pip install 'refold[hsm]') and, in the settings, under [root]: module (its PKCS #11 library), token (its
+label), and where its PIN is: pin_env (a variable, REFOLD_PIN by default) or pin_file. The PIN is never an argument, and is written
+nowhere. Every command that opens the memory needs them too. Each erasure makes a key for the next epoch and destroys the one before;
+a copy of the token would outlive that, so make none. To move a memory to a token: `refold backup --keys`, then `refold restore --keys`
+to another --vault, with custody = "pkcs11" in the settings.
+
 Store and vault of different logs: each store has an origin (in store.json) that its vault must share. Check REFOLD_STORE,
 REFOLD_VAULT and REFOLD_ROOT.
 """,
@@ -238,6 +247,13 @@ what it leaves out keeps its default.
 
     [erase]
     approvals = 1            # people who have to approve an erasure (`refold help requests`)
+
+    [root]
+    custody = "file"         # what keeps the root of a new store: file, or pkcs11 (`refold help keys`)
+    module = ""              # the token's PKCS #11 library, an absolute path
+    token = ""               # the token's label
+    pin_env = "REFOLD_PIN"   # the variable that holds its PIN
+    pin_file = ""            # or an absolute path: the file whose first line is the PIN
 
     [retention]
     keep = []                # [{ kind = "chat", days = 730 }]

@@ -20,7 +20,7 @@ from refold import canonical, files
 from refold.copies import folder
 from refold.copies.folder import ESCROW, HINT
 from refold.errors import Corrupt, KeyMissing, Usage
-from refold.keys import crypto, epochs
+from refold.keys import crypto, custody, epochs
 from refold.keys.vault import PIN, SIGNING, Vault, open_vault
 from refold.outside import Clock, Random
 from refold.store import Places, own_vault
@@ -113,6 +113,7 @@ def _write(places: Places, found: Escrow, key: bytes, aside: Mapping[str, bytes]
     for name, data in aside.items():
         files.make_folder((places.vault / name).parent)
         files.link_new(places.vault / name, data)
+    custody.choose(places.vault, None)
     vault = open_vault(places.vault, places.root, random=random)
     epochs.put_back(vault.keys, found.epoch, key, tables, origin=found.origin, roots=vault.roots, random=random)
     vault.seal(found.epoch)
@@ -125,7 +126,7 @@ def _require_empty(places: Places, epoch: int, aside: Mapping[str, bytes]) -> No
         raise Usage("there is a keyring here already: keys are restored to an empty vault", path=places.vault, hint=HINT)
     for name in folder.files_in(places.vault):
         mine = name in aside and files.read(places.vault / name) == aside[name]
-        if not mine and not name.startswith(f"keys/{epochs.folder_name(epoch)}/") and files.TEMPORARY not in name:
+        if not mine and not name.startswith(f"keys/{epochs.folder_name(epoch)}/") and files.TEMPORARY not in name and name != custody.NAME:
             raise Usage("something is in the vault: keys are restored to an empty one", path=places.vault / name, hint=HINT)
 
 

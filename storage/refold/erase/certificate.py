@@ -24,14 +24,7 @@ from refold.receipts.certificate import (
 from refold.receipts.form import Body, sign
 from refold.scan.found import Scanned
 
-CLAIMED_NOT = (
-    disclaimers.ERASURE,
-    disclaimers.SCAN,
-    disclaimers.ROOT_FILE,
-    disclaimers.OPERATOR,
-    disclaimers.ESCROW,
-    disclaimers.AUDIT,
-)
+CLAIMED_NOT = (disclaimers.ERASURE, disclaimers.SCAN, disclaimers.OPERATOR, disclaimers.ESCROW, disclaimers.AUDIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +140,7 @@ def said(evidence: Evidence) -> Body:
             {"id": copy.copy_id, "kind": copy.kind, "state": copy.state, "owner": copy.owner, "due": copy.due} for copy in evidence.copies
         ],
         "root": {"custody": evidence.root.custody, "destroyed_at": evidence.root.destroyed_at, "dark_at": evidence.root.dark_at},
-        "disclaimers": list(CLAIMED_NOT),
+        "disclaimers": [*CLAIMED_NOT, disclaimers.OF_ROOT[evidence.root.custody]],
     }
 
 

@@ -45,8 +45,8 @@ class Roots(Protocol):
         """Return the key. Raises KeyMissing if the root is lost or another one."""
         ...
 
-    def has(self, epoch: int) -> bool:
-        """Whether the root of an epoch is there, and can be reached."""
+    def epochs(self) -> frozenset[int]:
+        """Return the epochs whose roots are there. Raises KeyMissing where what keeps them cannot be reached."""
         ...
 
     def destroy(self, epoch: int) -> None:
@@ -82,8 +82,9 @@ class FileRoots:
         except (crypto.Unauthentic, ValueError):
             raise KeyMissing(f"this is not the root that wrapped the keyring of epoch {epoch}; {LOST}", path=self._path(epoch)) from None
 
-    def has(self, epoch: int) -> bool:
-        return files.look(self._path(epoch)) is not None
+    def epochs(self) -> frozenset[int]:
+        names = files.names(self._folder) if files.look(self._folder, follow=True) else []
+        return frozenset(int(found[1]) for name in names if (found := FILE_NAME.fullmatch(name)))
 
     def destroy(self, epoch: int) -> None:
         files.remove(self._path(epoch))

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from refold import canonical, files
 from refold.errors import Corrupt, KeyMissing, UnsupportedVersion, Usage
-from refold.keys import crypto, epochs
+from refold.keys import crypto, custody, epochs
 from refold.keys.keyring import Keyring, Secrets
-from refold.keys.roots import FileRoots, Roots
+from refold.keys.roots import Roots
 from refold.keys.signing import chain, seed_path
 from refold.outside import Random
 
@@ -76,10 +76,14 @@ class Vault:
         epochs.seal(self.keys, epoch, origin=self.origin, signer=self.signer())
 
 
-def create(path: Path, root: Path, *, origin: str, random: Random) -> Vault:
-    """Make a vault with a signing key and a sealed first epoch. What an interrupted attempt made is kept and completed."""
+def create(path: Path, root: Path, *, origin: str, random: Random, keeper: str | None = None) -> Vault:
+    """Make a vault with a signing key and a sealed first epoch. What an interrupted attempt made is kept and completed.
+
+    `keeper` is what is to keep the roots; None as the settings say. Raises Usage.
+    """
     for folder in (path / SIGNING.parent, path / PIN.parent, path / "keys", root):
         files.make_folder(folder)
+    custody.choose(path, keeper)
     files.link_new(path / SIGNING, random(crypto.KEY_BYTES))
     public_key = crypto.Signer(files.read(path / SIGNING)).public_key
     pin = {"format": FORMAT, "origin": origin, "public_key": public_key.hex()}
@@ -106,4 +110,4 @@ def open_vault(path: Path, root: Path, *, random: Random) -> Vault:
         raise Corrupt("the pinned key of the vault is damaged", path=path / PIN, hint=HINT) from None
     if found != FORMAT:
         raise UnsupportedVersion(f"the vault has format {str(found)[:40]!r}; this release reads {FORMAT!r}", path=path)
-    return Vault(path, origin, chain(path, origin, public_key), FileRoots(root, random))
+    return Vault(path, origin, chain(path, origin, public_key), custody.roots_of(path, root, origin=origin, random=random))

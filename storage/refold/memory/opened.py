@@ -39,12 +39,17 @@ class Opened:
         *,
         vault: Path | str | None = None,
         root: Path | str | None = None,
+        custody: str | None = None,
         now: Clock = clock,
         random: Random = os.urandom,
     ) -> Self:
-        """Make a new, empty memory: store, vault and root. Raises Usage where there is one already."""
+        """Make a new, empty memory: store, vault and root. Raises Usage where there is one already.
+
+        `custody` is what keeps the root, `file` or `pkcs11`; None as the settings say.
+        """
         _check_places(store, vault, root)
-        return cls(stores.create(places(store, vault, root, random=random), now=now, random=random), now=now, random=random)
+        made = stores.create(places(store, vault, root, random=random), now=now, random=random, custody=custody)
+        return cls(made, now=now, random=random)
 
     @classmethod
     def open(

@@ -51,13 +51,17 @@ def verify(raw: bytes, known: Sequence[Verifier]) -> Verified:
 
 
 def over(paper: Verified, vault: Vault) -> dict[int, bool]:
-    """Return the epochs of the keyed digests in a paper that are over, each with whether its root is gone. Raises KeyMissing.
+    """Return the epochs of the keyed digests in a paper that are over, each with whether its root is gone.
 
-    Of a root that is not there is only said that it is gone where the live one's is: else the place of the roots is not at hand.
+    Of a root that is not there is only said that it is gone where the live one's is: else the place of the roots is not at hand. Raises
+    KeyMissing without a keyring.
     """
     live = vault.live_epoch()
-    at_hand = vault.roots.has(live)
-    return {epoch: at_hand and not vault.roots.has(epoch) for epoch in sorted(paper.epochs) if epoch < live}
+    try:
+        there = vault.roots.epochs()
+    except KeyMissing:  # a token that is not there
+        there = frozenset()
+    return {epoch: live in there and epoch not in there for epoch in sorted(paper.epochs) if epoch < live}
 
 
 def keys(text: str) -> list[Verifier]:

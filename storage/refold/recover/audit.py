@@ -37,6 +37,7 @@ class Audit:
     findings: tuple[Finding, ...]
     verdict: Verdict | None = None  # on the log, where it was read and could be judged
     listed: Listed | None = None  # the log, where it was listed only
+    custody: str | None = None  # what keeps the root, where the keys were looked at and the vault says it
 
     def count(self, severity: Severity) -> int:
         """Return how many findings have a severity."""
@@ -73,7 +74,8 @@ def audit(places: Places, areas: Collection[Area] = (), *, deep: bool = False, l
             Area.STATE: lambda: state.look(places, deep=deep, opened=store),
         }
         found = tuple(finding for area in wanted for finding in _readable(looks[area]))
-    return Audit(wanted, found, verdicts[0] if verdicts else None, seen)
+    custody = keys.custody_of(places) if Area.KEYS in wanted else None
+    return Audit(wanted, found, verdicts[0] if verdicts else None, seen, custody)
 
 
 def _opened(places: Places, held: ExitStack) -> Store | None:

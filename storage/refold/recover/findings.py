@@ -80,6 +80,7 @@ KEYS_UNSAFE = Code("RF-KEYS-013", B, "a symbolic link, or no file, stands where 
 OPEN_TO_OTHERS = Code("RF-KEYS-014", W, "others than its owner may read or change what only its owner should", "chmod go-rwx PATH")
 UNSEALED_FILE = Code("RF-KEYS-015", W, "a file lies in an epoch of the keyring that nobody sealed", KEYS)
 ROOT_OUTLIVED = Code("RF-KEYS-016", W, "the root of an epoch that is over is still there", KEYS)
+ROOT_APART = Code("RF-KEYS-018", B, "what keeps the roots of this store cannot be reached, or is not what its vault says", KEYS)
 NEVER_LIVE = Code("RF-KEYS-017", N, "an epoch of the keyring was prepared and never sealed", KEYS)
 
 HEAL = "refold recover --log"

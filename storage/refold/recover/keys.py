@@ -12,7 +12,7 @@ from refold import files
 from refold.errors import Corrupt, KeyMissing, UnsupportedVersion
 from refold.files import Kind, Seen
 from refold.journal import JOURNAL
-from refold.keys import crypto, epochs, roots, vault
+from refold.keys import crypto, custody, epochs, roots, vault
 from refold.keys.signing import seed_path
 from refold.keys.vault import PIN, Vault
 from refold.log import commit as commits
@@ -39,6 +39,16 @@ def look(places: Places) -> Iterator[Finding]:
         yield from _epochs(opened, places)
 
 
+def custody_of(places: Places) -> str | None:
+    """Return what keeps the roots of a store; None where its vault does not say it."""
+    if files.look(places.vault) is None:
+        return None
+    try:
+        return custody.roots_of(places.vault, places.root, origin=places.origin, random=os.urandom).custody
+    except Corrupt:
+        return None  # which is a finding
+
+
 def _modes(place: Path) -> Iterator[Finding]:
     """Find what others may read or change, and what is neither a file nor a folder, at one place."""
     seen = files.look(place, follow=True)
@@ -63,6 +73,11 @@ def _walk(folder: Path) -> Iterator[tuple[Path, Seen]]:
 
 def _pin(places: Places) -> Generator[Finding, None, Vault | None]:
     """Open the vault by its pin; the value of this generator is the vault, or None."""
+    try:
+        custody.roots_of(places.vault, places.root, origin=places.origin, random=os.urandom)
+    except Corrupt as error:
+        yield Finding(findings.ROOT_APART, places.vault / custody.NAME, details={"found": error.message})
+        return None
     try:
         opened = vault.open_vault(places.vault, places.root, random=os.urandom)
     except KeyMissing:
@@ -102,9 +117,6 @@ def _epochs(opened: Vault, places: Places) -> Iterator[Finding]:
         yield Finding(findings.NEVER_SEALED, opened.keys)
         return
     yield from _root(opened, places, live, is_whole=is_whole)
-    for name in sorted(_names(places.root)):
-        if (found := roots.FILE_NAME.fullmatch(name)) and int(found[1]) < live:
-            yield Finding(findings.ROOT_OUTLIVED, places.root / name)
     logged = _log_epoch(opened, places)
     if live < logged:
         yield Finding(findings.EPOCH_BEHIND, opened.keys, details={"keyring": live, "log": logged})
@@ -135,9 +147,15 @@ def _epoch(opened: Vault, epoch: int) -> Iterator[Finding]:
 
 def _root(opened: Vault, places: Places, live: int, *, is_whole: bool) -> Iterator[Finding]:
     """Open the live keyring with its root, if its files are those that were sealed."""
-    path = places.root / roots.file_name(live)
-    seen = files.look(path)
-    if seen is None or seen.size != crypto.KEY_BYTES:
+    try:
+        there = opened.roots.epochs()
+    except KeyMissing as error:
+        yield Finding(findings.ROOT_APART, opened.path / custody.NAME, details={"found": error.message})
+        return
+    yield from (Finding(findings.ROOT_OUTLIVED, _at(opened, places, epoch)) for epoch in sorted(there) if epoch < live)
+    path = _at(opened, places, live)
+    seen = files.look(places.root / roots.file_name(live)) if opened.roots.custody == custody.FILE else None
+    if live not in there or (seen and seen.size != crypto.KEY_BYTES):
         yield Finding(findings.ROOT_MISSING, path)
         return
     if not is_whole:
@@ -150,6 +168,12 @@ def _root(opened: Vault, places: Places, live: int, *, is_whole: bool) -> Iterat
         yield Finding(findings.KEYS_UNSUPPORTED, opened.keys)
     except Corrupt:
         yield Finding(findings.KEYRING_DAMAGED, opened.keys)
+
+
+def _at(opened: Vault, places: Places, epoch: int) -> Path:
+    """Return what tells where the root of an epoch is: its file, or what names the token."""
+    is_file = opened.roots.custody == custody.FILE
+    return places.root / roots.file_name(epoch) if is_file else opened.path / custody.NAME
 
 
 def _log_epoch(opened: Vault, places: Places) -> int:

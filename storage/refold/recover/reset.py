@@ -1,7 +1,8 @@
 """Reset: take a store away, with its vault and its roots. Only what Refold made goes, each file by its name; anything else stops it.
 
 One transaction removes the files: roots and keys first, so that a reset that was interrupted leaves nothing to read, and no copy is kept.
-Then the empty places go, and store.json at the very end: as long as it is there, the places can be found and the reset be run again.
+Then roots in a token are destroyed, the empty places go, and store.json at the very end: as long as it is there, the places can be found
+and the reset be run again.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from refold import files, journal
 from refold.errors import Drifted, StoreMissing, Usage
 from refold.files import Kind
 from refold.journal import FOLDER, JOURNAL, Place, Step, Target
-from refold.keys import epochs, roots, tokens
+from refold.keys import custody, epochs, roots, tokens
 from refold.keys.vault import READERS_LOCK
 from refold.outside import Random
 from refold.store import Places
@@ -89,11 +90,13 @@ def survey(places: Places) -> Survey:
 def reset(places: Places, *, confirm: str, random: Random = os.urandom) -> Survey:
     """Take a store away; return what went. `confirm` is the beginning of its origin.
 
-    Raises Usage, Drifted where anything is there that Refold did not make, Locked while somebody reads, Blocked.
+    Roots in a token have to be reached before anything goes. Raises KeyMissing where they are not,
+    Usage, Drifted where anything is there that Refold did not make, Locked while somebody reads, Blocked.
     """
     survey(places)  # before the vault is made: there must be a store
     if len(confirm) < PREFIX_LETTERS_MIN or not places.origin.startswith(confirm.lower()):
         raise Usage(f"this is not the beginning of the store's origin (at least {PREFIX_LETTERS_MIN} letters)", hint="refold reset")
+    custody.roots_of(places.vault, places.root, origin=places.origin, random=random).epochs()
     files.make_folder(places.vault)  # where the vault is lost, the transaction still needs its place
     with (
         journal.mutating(places, wait_seconds=LOCK_SECONDS_MAX, random=random) as turn,
@@ -104,7 +107,7 @@ def reset(places: Places, *, confirm: str, random: Random = os.urandom) -> Surve
             raise _in_the_way(found.unexpected)
         if steps := list(_steps(places, found)):
             turn.commit(RESET, steps)
-        _leave(places)
+        _leave(places, random)
     return found
 
 
@@ -134,7 +137,7 @@ def _target(place: Place, name: str) -> Target | None:
 
 def _kept(place: Place) -> tuple[str, ...]:
     """Return the names that outlive the transaction: what finds and what guards it."""
-    return {Place.STORE: (AUTHORITY,), Place.VAULT: (JOURNAL, *LOCKS), Place.ROOT: ()}[place]
+    return {Place.STORE: (AUTHORITY,), Place.VAULT: (JOURNAL, *LOCKS, custody.NAME), Place.ROOT: ()}[place]
 
 
 def _steps(places: Places, found: Survey) -> Iterator[Step]:
@@ -149,8 +152,12 @@ def _steps(places: Places, found: Survey) -> Iterator[Step]:
                 yield journal.remove(target, before=FOLDER)
 
 
-def _leave(places: Places) -> None:
-    """Remove the empty places. One that is not empty stays, and so does the store.json by which it is found."""
+def _leave(places: Places, random: Random) -> None:
+    """Remove roots in a token, and the empty places. One that is not empty stays, and so does the store.json by which it is found."""
+    kept = custody.roots_of(places.vault, places.root, origin=places.origin, random=random)
+    for epoch in sorted(kept.epochs()):
+        kept.destroy(epoch)
+    files.remove(places.vault / custody.NAME)
     for path in (places.root, places.vault / JOURNAL):
         _remove_empty(path)
     for name in LOCKS:
