@@ -161,7 +161,7 @@ def own_vault(where: Places, *, random: Random = os.urandom) -> Vault:
         raise StoreMissing("there is no store here", path=where.store, hint="refold init")
     vault = vaults.open_vault(where.vault, where.root, random=random)
     if vault.origin != origin:
-        if _is_log_of(where, vault):
+        if is_log_of(where, vault):
             path = where.store / AUTHORITY
             raise Corrupt("store.json names another log than the commits beside it, which are this vault's", path=path, hint="refold audit")
         raise Usage("store and vault belong to different logs", path=where.vault, hint="refold help keys")
@@ -195,7 +195,7 @@ def _calls_place(where: Places, vault: Vault) -> Place:
     return Place(where.store / "calls", vault.origin, vault.public_keys, CALLS)
 
 
-def _is_log_of(where: Places, vault: Vault) -> bool:
+def is_log_of(where: Places, vault: Vault) -> bool:
     """Whether the newest commit of the log is signed by the key that the vault has pinned, for the log that it pins."""
     try:
         return newest(_place(where, vault)).commit.origin == vault.origin

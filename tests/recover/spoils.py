@@ -371,7 +371,7 @@ CASES: dict[Code, list[Callable[[Places], None]]] = {
     findings.LOG_SIGNATURE: [log_signature],
     findings.LOG_OTHER: [log_other],
     findings.LOG_HEAD: [log_head],
-    findings.LOG_NOT_JUDGED: [vault_missing],
+    findings.LOG_NOT_JUDGED: [vault_missing, vault_foreign],
     findings.LOG_REFUSED: [verdict_damaged, verdict_of_another_time],
     findings.CURRENT_DAMAGED: [current_damaged],
     findings.MANIFEST_DAMAGED: [manifest_damaged, manifest_missing],

@@ -73,6 +73,31 @@ def test_the_command_says_it_and_its_exit_code_says_how_bad_it_is(code: Code, sp
     assert tree(places.store.parent) == was
 
 
+def test_under_the_vault_of_another_store_one_thing_is_wrong_and_the_rest_is_not_judged(places: Places, run):
+    spoils.vault_foreign(places)
+    said = run("audit", "--deep")
+    wrong = [finding for finding in said.envelope["findings"] if finding["severity"] == "blocker"]
+    assert [finding["code"] for finding in wrong] == [findings.VAULT_FOREIGN.code]
+    assert set(said.codes) - {findings.VAULT_FOREIGN.code} == {findings.LOG_NOT_JUDGED.code, findings.NOT_JUDGED.code}
+
+
+def test_a_store_json_that_names_another_log_is_not_the_vaults_fault(places: Places):
+    spoils.log_other(places)
+    assert findings.VAULT_FOREIGN not in {finding.code for finding in audit(places).findings}
+
+
+@pytest.mark.parametrize("spoil", [spoils.verdict_of_another_time, spoils.verdict_damaged])
+def test_where_additions_are_refused_the_command_that_is_named_ends_that(spoil: Callable[[Places], None], places: Places, run):
+    spoil(places)
+    (finding,) = run("audit", "--log").envelope["findings"]
+    assert (finding["code"], finding["remediation"]) == (findings.LOG_REFUSED.code, "refold recover --log")
+    assert run("recover", "--log").data["held"] == finding["details"]["found"]
+    assert run("add", "I like tea.", "--user", "ada").code == 10
+    assert run("recover", "--log", "--confirm", places.origin[:8]).code == 0
+    assert run("audit").codes == []
+    assert run("add", "I like tea.", "--user", "ada").code == 0
+
+
 def test_a_healthy_store_passes(run):
     said = run("audit", *ALL)
     assert (said.code, said.codes, said.data["areas"]) == (0, [], ["transactions", "keys", "log", "state"])

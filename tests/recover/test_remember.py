@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from refold import settings
-from refold.errors import Blocked, Corrupt
+from refold import files, settings
+from refold.errors import Blocked, Corrupt, NotAllowed
 from refold.memory import Memory
 from refold.recover.remember import judged
 from refold.store import Places
@@ -45,6 +46,24 @@ def test_a_checkpoint_of_a_damaged_log_signs_nothing_and_from_then_on_nothing_is
         path.write_bytes(whole)
         memory.add("I like milk.", user_id="ada")  # the file is what was signed again
         assert memory.checkpoint().head.size == memory.store.log.head.size
+
+
+@pytest.mark.parametrize("is_damaged", [True, False])
+def test_a_verdict_that_the_vault_does_not_take_is_said_where_the_refusal_is(is_damaged, places, monkeypatch):
+    if is_damaged:
+        flip_payload(places, 1)
+    real = files.replace
+
+    def replace(path: Path, raw: bytes) -> None:
+        if path.name == "verdict":
+            raise NotAllowed("a file could not be written (EROFS)", path=path)
+        real(path, raw)
+
+    monkeypatch.setattr(files, "replace", replace)
+    with pytest.raises(NotAllowed, match="cannot be kept in the vault") as refused:
+        judged(places, settings.load())
+    assert ("nothing refuses additions" in refused.value.message) == is_damaged
+    assert refused.value.hint == "refold audit --log"
 
 
 @pytest.mark.parametrize("deep", [False, True])

@@ -18,7 +18,7 @@ from refold.heads.configured import witnesses
 from refold.heads.witness import HEADS
 from refold.journal import Direction
 from refold.memory import Memory
-from refold.recover import audit
+from refold.recover import audit, heads
 from refold.recover import repair as repairs
 from refold.recover.audit import Area
 from refold.recover.repair import Repaired
@@ -188,6 +188,21 @@ def test_a_witness_that_saw_a_head_which_was_given_up_is_not_cut_by_it_but_by_an
     assert verify(places, seen=seen).kind is Kind.INTACT, "nor later, where the log has as many entries again"
     forked = [SeenHead(seen[0].size, b"r" * 32, is_external=True)]
     assert [each.kind for each in verify(places, seen=forked).damage] == [DamageKind.FORK]
+
+
+def test_from_a_checkpoint_on_a_head_that_was_given_up_below_it_is_not_missed(places):
+    seen = [SeenHead(head_of(places).size, head_root(places), is_external=True)]
+    for _ in range(2):
+        newest(places).unlink()
+    repaired(places)
+    with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+        memory.fold()
+        memory.checkpoint()
+    (checkpoint,) = heads.checkpoints(places)
+    assert checkpoint.size < seen[0].size
+    assert verify(places, from_checkpoint=checkpoint, seen=seen).kind is Kind.INTACT
+    other = [SeenHead(seen[0].size, b"r" * 32, is_external=True)]
+    assert [each.kind for each in verify(places, from_checkpoint=checkpoint, seen=other).damage] == [DamageKind.CUT]
 
 
 def head_root(places: Places) -> bytes:

@@ -14,8 +14,9 @@ from refold.errors import Corrupt
 from refold.memory import Memory
 from refold.store import Places
 from refold.verdict import DamageKind, Kind
+from tests.conftest import now
 from tests.journal import unsynced
-from tests.verify import change, commit_path, flipped, part_path, with_value
+from tests.verify import change, commit_path, flipped, part_path, rewrite, with_value
 
 
 def audit(places: Places, capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, dict[str, Any]]:
@@ -81,6 +82,37 @@ def test_a_witness_that_is_not_there_keeps_no_verdict_and_no_other_witness_back(
     assert {each["code"] for each in audit(places, capsys)[1]["findings"]} == {"RF-LOG-011", "RF-LOG-017"}
 
 
+def test_a_witness_behind_a_command_is_asked_and_says_that_it_was_not_as_long_as_it_has_taken_nothing(
+    places: Places, capsys, tmp_path: Path, monkeypatch
+):
+    own = tmp_path / "own.toml"  # the command answers with the head that it is handed
+    own.write_text('[witness]\ncommands = [{ name = "office", argv = ["sed", "1,/^$/d"], external = true }]\n', encoding="utf-8")
+    monkeypatch.setenv("REFOLD_CONFIG", str(own))
+    code, said = audit(places, capsys)
+    assert (code, [each["code"] for each in said["findings"]]) == (0, ["RF-LOG-017"])
+    assert [each["name"] for each in said["data"]["verdict"]["unasked"]] == ["office"]
+    with unsynced(), Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+        memory.checkpoint()
+    assert audit(places, capsys)[1]["data"]["verdict"]["completeness"] == "EXTERNAL_WITNESS"
+    shutil.rmtree(places.vault / "witness/heads")
+    shutil.rmtree(places.store / "checkpoints")
+    commit_path(places, 3).unlink()
+    assert [each["code"] for each in audit(places, capsys)[1]["findings"]] == ["RF-LOG-011"]
+
+
+def test_what_was_not_looked_at_is_said(places: Places, capsys):
+    assert audit(places, capsys)[1]["data"]["left_out"] == ["each entry by itself (--deep recomputes it)"]
+    whole = audit(places, capsys, "--deep")[1]["data"]
+    assert (whole["left_out"], "not looked at" in whole["text"]) == ([], False)
+    with unsynced(), Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+        memory.fold()
+        memory.checkpoint()
+        memory.store.begin_calls(now=now)
+    left_out = audit(places, capsys, "--from", "7", "--deep")[1]["data"]
+    assert [each.partition(" ")[0] for each in left_out["left_out"]] == ["the", "whether"]
+    assert all(f"not looked at: {each}" in left_out["text"] for each in left_out["left_out"])
+
+
 def test_damage_below_a_checkpoint_is_recoverable_and_from_it_on_the_log_is_whole(places: Places, capsys):
     with unsynced(), Memory.open(places.store, vault=places.vault, root=places.root) as memory:
         memory.fold()
@@ -111,10 +143,12 @@ def test_the_library_verifies_with_what_was_witnessed_and_signed(places: Places)
     with unsynced(), Memory.open(places.store, vault=places.vault, root=places.root) as memory:
         memory.fold()
         assert memory.verify_log(deep=True).is_whole
+        rewrite(part_path(places, 0), flipped(200))
+        assert memory.audit().listed, "a listing does not see it"
+        rewrite(part_path(places, 0), flipped(200))
         change(places, 0, with_value(1, "payload", flipped(60)))
         assert [each.kind for each in memory.verify_log().damage] == [DamageKind.PAYLOAD]
         assert "RF-LOG-001" in {each.code.code for each in memory.audit(deep=True).findings}
-        assert memory.audit().listed
 
 
 def test_the_library_checks_a_paper_by_its_bytes_or_its_file(places: Places):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
@@ -94,13 +94,13 @@ def _said(done: Audit) -> Outcome:
     counts = {severity.value: done.count(severity) for severity in Severity}
     lines = [f"looked at {', '.join(done.areas)}: " + _counted(counts)]
     lines += [f"root      kept {'in a token (PKCS #11)' if done.custody == 'pkcs11' else 'as a file'}"] if done.custody else []
-    lines += [*(_verdict_lines(done.verdict) if done.verdict else ()), *(_listed_lines(done.listed) if done.listed else ())]
+    lines += [*(_verdict_lines(done.verdict, done.left_out) if done.verdict else ()), *(_listed_lines(done.listed) if done.listed else ())]
     data = {
         "audit_schema_version": AUDIT_SCHEMA_VERSION,
         "areas": [area.value for area in done.areas],
         "counts": counts,
         "custody": done.custody,
-        **({"verdict": verdict_data(done.verdict)} if done.verdict else {}),
+        **({"verdict": verdict_data(done.verdict), "left_out": list(done.left_out)} if done.verdict else {}),
         **({"listed": _listed_data(done.listed)} if done.listed else {}),
         "text": "\n".join([*lines, *(line for each in found for line in finding_lines(each))]),
     }
@@ -137,14 +137,15 @@ def verdict_data(verdict: Verdict) -> dict[str, object]:
     }
 
 
-def _verdict_lines(verdict: Verdict) -> Iterator[str]:
-    """Yield what an operator reads: the verdict, how much it rests on, where the damage is, and what to do."""
+def _verdict_lines(verdict: Verdict, left_out: Sequence[str]) -> Iterator[str]:
+    """Yield what an operator reads: the verdict, how much it rests on, what it does not, where the damage is, and what to do."""
     what = "every entry recomputed" if verdict.is_deep else "every file compared with what was signed"
     below = f", none below {verdict.verified_from:,} looked at" if verdict.verified_from else ""
     yield f"log       {verdict.kind}, {plural(verdict.size, 'entry', 'entries')}, {what}{below}"
     yield f"          {verdict.directive}: {verdict.reason}"
     yield f"          its end is {verdict.completeness}"
     yield from (visible(f"          not asked: {each.name}: {each.found}") for each in verdict.unasked)
+    yield from (f"          not looked at: {each}" for each in left_out)
     if verdict.first_bad is None:
         return
     shown = [_row(each) for each in verdict.damage[:DAMAGES_SHOWN_MAX]]

@@ -69,6 +69,7 @@ def _planned(places: Places, found: Plan, *, past_damage: bool, give_up: bool) -
     from refold.cli.audit import verdict_data
     from refold.verdict import Directive
 
+    held = _held(places) if found.verdict.is_whole else None
     data = {
         "done": False,
         "verdict": verdict_data(found.verdict),
@@ -77,6 +78,7 @@ def _planned(places: Places, found: Plan, *, past_damage: bool, give_up: bool) -
         "passed": list(found.lost),
         "given_up": found.ending and _ending(found.ending),
         "calls": found.calls and verdict_data(found.calls),
+        "held": held,
     }
     lines = [*_verdict_lines(found.verdict), *_refused(found.healing.refused)]
     if found.healing.goods:
@@ -89,14 +91,27 @@ def _planned(places: Places, found: Plan, *, past_damage: bool, give_up: bool) -
         lines.append(f"could go past {plural(len(found.lost), 'entry', 'entries')} that nobody has any more: --past-damage")
     if found.ending:
         lines += ["would go on without it:" if give_up else "could go on without it: --give-up-end", *_ending_lines(found.ending)]
+    if held:
+        lines.append(f"would keep this verdict, so that additions go on: {held}")
     replays = not found.verdict.is_whole and found.verdict.directive is Directive.PROCEED
-    if found.healing.goods or (found.lost and past_damage) or (found.ending and give_up) or replays:
+    if found.healing.goods or (found.lost and past_damage) or (found.ending and give_up) or replays or held:
         lines += ["", f"to do it: the same with --confirm {places.origin[:8]}"]
     elif not found.verdict.is_whole and not found.lost and not found.ending:
         lines.append("nothing of it can be put right here: a good copy heals it (--from DIR), or makes a store elsewhere:")
         lines.append("  refold restore DIR --store NEW")
     lines += _calls_lines(found.calls)
     return _ended(Outcome(data, lines, disclaimers=(disclaimers.UNWITNESSED,), format_version=FORMAT_VERSION), found.verdict, found.calls)
+
+
+def _held(places: Places) -> str | None:
+    """Return why nothing is added to the log, where the verdict that was kept of it refuses that."""
+    from refold.log import stored
+
+    try:
+        stored.require_intact(places.vault, places.store)
+    except Blocked as error:
+        return error.message
+    return None
 
 
 def _repaired(done: Repaired) -> Outcome:

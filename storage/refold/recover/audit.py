@@ -12,7 +12,7 @@ from refold.errors import Corrupt, KeyMissing, NotAllowed, RefoldError, Usage, V
 from refold.recover import findings, heads, keys, listed, logs, state, transactions
 from refold.recover.findings import Finding, Severity
 from refold.recover.listed import Listed
-from refold.recover.verify import LENIENT, Progress, verify, verify_calls
+from refold.recover.verify import LENIENT, Progress, has_calls, verify, verify_calls
 from refold.settings import Settings
 from refold.store import Places, Store, open_store
 from refold.verdict import Checkpoint, Known, Policy, Verdict
@@ -38,6 +38,7 @@ class Audit:
     verdict: Verdict | None = None  # on the log, where it was read and could be judged
     listed: Listed | None = None  # the log, where it was listed only
     custody: str | None = None  # what keeps the root, where the keys were looked at and the vault says it
+    left_out: tuple[str, ...] = ()  # what was not looked at of it where it was read
 
     def count(self, severity: Severity) -> int:
         """Return how many findings have a severity."""
@@ -75,7 +76,9 @@ def audit(places: Places, areas: Collection[Area] = (), *, deep: bool = False, l
         }
         found = tuple(finding for area in wanted for finding in _readable(looks[area]))
     custody = keys.custody_of(places) if Area.KEYS in wanted else None
-    return Audit(wanted, found, verdicts[0] if verdicts else None, seen, custody)
+    verdict = verdicts[0] if verdicts else None
+    left_out = tuple(logs.left_out(verdict, has_calls=has_calls(places))) if verdict else ()
+    return Audit(wanted, found, verdict, seen, custody, left_out)
 
 
 def _opened(places: Places, held: ExitStack) -> Store | None:

@@ -15,6 +15,8 @@ from refold.settings import Settings
 from refold.store import Places, vault_of
 from refold.verdict import Checkpoint, Known, SeenHead, Signed, Unasked
 
+NOTHING_TAKEN = "it has taken no head of this log yet: refold checkpoint hands it one"
+
 
 def checkpoints(places: Places) -> tuple[Checkpoint, ...]:
     """Return the attested heads whose signatures hold, the smallest first. What is not validly signed is none.
@@ -49,21 +51,24 @@ def signed(places: Places) -> tuple[SignedHead, ...]:
 def known(places: Places, settings: Settings) -> Known:
     """Return what was signed beside a log, and the newest head of each witness that has one. Commands are run.
 
-    A witness that cannot be asked is named, and keeps no other back. Raises KeyMissing, Corrupt where what one keeps is not signed, or
-    of another log.
+    A witness that cannot be asked, or of the settings' that has taken nothing yet, is named, and keeps no other back. Raises KeyMissing,
+    Corrupt where what one keeps is not signed, or of another log.
     """
     vault = vault_of(places)
     keys, own = vault_keys(vault), signed(places)
     attested = _attested(places, own)
     found: list[SeenHead] = []
     unasked: list[Unasked] = []
-    for witness in witnesses(vault, settings.witness):
+    for at, witness in enumerate(witnesses(vault, settings.witness)):
         try:
             head = witness.seen(keys)
         except VerificationIncomplete as error:
             unasked.append(Unasked(witness.name, error.message))
             continue
-        found += [SeenHead(head.head.size, head.head.root, witness.is_external)] if head else []
+        if head is not None:
+            found.append(SeenHead(head.head.size, head.head.root, witness.is_external))
+        elif at:  # the first is the vault's own: of a new log it has seen nothing
+            unasked.append(Unasked(witness.name, NOTHING_TAKEN))
     sizes = {each.size for each in attested}
     bare = [each for each in own if each.head.size not in sizes]
     local = tuple(Signed(each.head.size, each.head.root, f"{CHECKPOINTS}/{each.path.name}") for each in bare)

@@ -36,6 +36,7 @@ class Evidence:
     digest: bytes
     verified_from: int = 0
     is_deep: bool = False
+    given_up: Sequence[tuple[int, bytes]] = ()  # size and root of heads that entries below `verified_from` say were given up
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def _found(evidence: Evidence) -> _Found:
 
 def without_given_up(evidence: Evidence) -> Evidence:
     """Leave out the heads that the log itself says were given up, each by its size and root, in signed entries."""
-    gone = {each for part in evidence.parts for each in part.given_up}
+    gone = {*evidence.given_up, *(each for part in evidence.parts for each in part.given_up)}
     if not gone:
         return evidence
     known = evidence.known

@@ -18,7 +18,7 @@ from refold.keys.vault import PIN, Vault
 from refold.log import commit as commits
 from refold.recover import findings
 from refold.recover.findings import Finding
-from refold.store import Places
+from refold.store import Places, is_log_of
 
 NOT_LIVE = (findings.NEVER_LIVE, findings.SEAL_INVALID, findings.KEYS_UNSUPPORTED)
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -87,7 +87,7 @@ def _pin(places: Places) -> Generator[Finding, None, Vault | None]:
     except Corrupt:
         yield Finding(findings.PIN_DAMAGED, places.vault / PIN)
     else:
-        if opened.origin == places.origin:
+        if opened.origin == places.origin or is_log_of(places, opened):  # else it is store.json that names another log
             return opened
         yield Finding(findings.VAULT_FOREIGN, places.vault)
     return None

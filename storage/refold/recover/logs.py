@@ -10,7 +10,7 @@ from refold.errors import Blocked, Corrupt, KeyMissing, UnsupportedVersion
 from refold.log import stored
 from refold.recover import findings, heads
 from refold.recover.findings import Code, Finding
-from refold.store import Places, vault_of
+from refold.store import Places, is_log_of, vault_of
 from refold.verdict import Damage, DamageKind, Directive, Kind, Verdict
 
 CODES: dict[DamageKind, Code] = {
@@ -31,20 +31,23 @@ CODES: dict[DamageKind, Code] = {
 
 def look(places: Places, check: Callable[[], Verdict]) -> tuple[Verdict | None, list[Finding]]:
     """Return the verdict on the log, and what is wrong with it. Raises VerificationIncomplete, NotAllowed."""
-    if not _has_key(places):
-        return None, [Finding(findings.LOG_NOT_JUDGED, places.store / "log")]
+    without = _without_key(places)
+    if without is not None:
+        return None, [Finding(findings.LOG_NOT_JUDGED, places.store / "log", details={"found": without})]
     verdict = check()
     damage = (_finding(places, each) for each in verdict.damage)
     return verdict, [*other(places), *damage, *_policy(places, verdict), *_refused(places, verdict), *_kept(places)]
 
 
-def _has_key(places: Places) -> bool:
-    """Whether there is a pinned key by which signatures can be judged; what is wrong with it is the audit of the keys'."""
+def _without_key(places: Places) -> str | None:
+    """Return why there is no pinned key by which signatures can be judged; what is wrong with it is the audit of the keys'."""
     try:
-        vault_of(places)
-    except (KeyMissing, Corrupt, UnsupportedVersion):
-        return False
-    return True
+        vault = vault_of(places)
+    except (KeyMissing, Corrupt, UnsupportedVersion) as error:
+        return error.message
+    if vault.origin != places.origin and not is_log_of(places, vault):
+        return "the vault belongs to another store"
+    return None
 
 
 def other(places: Places) -> Iterator[Finding]:
@@ -81,6 +84,16 @@ def _refused(places: Places, verdict: Verdict) -> Iterator[Finding]:
             stored.require_intact(places.vault, places.store)
     except Blocked as error:
         yield Finding(findings.LOG_REFUSED, places.vault / stored.PATH, details={"found": error.message})
+
+
+def left_out(verdict: Verdict, *, has_calls: bool) -> Iterator[str]:
+    """Yield what a verification of the log did not look at."""
+    if not verdict.is_deep:
+        yield "each entry by itself (--deep recomputes it)"
+    if verdict.verified_from:
+        yield f"the entries below {verdict.verified_from:,}, and whether the roots are those that were signed"
+    if has_calls:
+        yield "whether the recorded calls were more once: no head of them is signed"
 
 
 def _kept(places: Places) -> Iterator[Finding]:

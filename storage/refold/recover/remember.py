@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from refold import files
-from refold.errors import Blocked
+from refold.errors import Blocked, NotAllowed, WriteFailed
 from refold.log import stored
 from refold.log.stored import Stored
 from refold.outside import Clock, clock
@@ -14,9 +14,17 @@ from refold.verdict import Kind, Verdict
 
 
 def judged(places: Places, settings: Settings, *, deep: bool = False, now: Clock = clock) -> Verdict:
-    """Verify the log of a store, held against what was signed and seen of it, and keep the verdict. Raises VerificationIncomplete."""
+    """Verify the log of a store, held against what was signed and seen of it, and keep the verdict.
+
+    Raises VerificationIncomplete; NotAllowed and WriteFailed, which tell the verdict, where it cannot be kept.
+    """
     verdict = verified(places, options(places, settings), deep=deep)
-    remember_verdict(places, verdict, now=now)
+    try:
+        remember_verdict(places, verdict, now=now)
+    except (NotAllowed, WriteFailed) as error:
+        refused = "" if verdict.kind is Kind.INTACT else ", so that nothing refuses additions"
+        message = f"the verdict {verdict.kind.value} cannot be kept in the vault{refused}: {error.message}"
+        raise type(error)(message, path=error.path, hint="refold audit --log") from None
     return verdict
 
 

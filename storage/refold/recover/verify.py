@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import multiprocessing
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, replace
@@ -16,8 +16,9 @@ from refold import canonical
 from refold.errors import Corrupt, KeyMissing, UnsupportedVersion, VerificationIncomplete
 from refold.log import entry
 from refold.log.head import Place, has_begun
+from refold.model import EntryKind
 from refold.recover import tiers
-from refold.recover.history import History, history
+from refold.recover.history import History, Listed, history
 from refold.recover.judge import Evidence, judge
 from refold.recover.survey import Slot, survey
 from refold.recover.tiers import Job, PartSeen
@@ -76,8 +77,23 @@ def verify(
             digest=digest_of(slots, parts, known, policy),
             verified_from=start,
             is_deep=deep,
+            given_up=tuple(given_up_below(place.folder, told, start)),
         )
     )
+
+
+def given_up_below(folder: Path, told: History, start: int) -> Iterator[tuple[int, bytes]]:
+    """Yield size and root of each head that a `restored` entry below `start` names: these entries alone are read there, as signed."""
+    named = {seq for seq, kind in told.control.items() if kind == EntryKind.RESTORED and seq < start}
+    for job in jobs(replace(told, parts=_holding(told, named)), 0, (), deep=False) if named else ():
+        seen = tiers.check(folder, job)
+        if job.part.end <= start and seen.is_signed and not seen.faults:
+            yield from seen.given_up
+
+
+def _holding(told: History, seqs: Collection[int]) -> tuple[Listed, ...]:
+    """Return the live parts in which some entries lie."""
+    return tuple(each for each in told.parts if any(each.part.first <= seq < each.part.end for seq in seqs))
 
 
 def verify_calls(places: Places, *, deep: bool = False) -> Verdict | None:
@@ -85,11 +101,15 @@ def verify_calls(places: Places, *, deep: bool = False) -> Verdict | None:
 
     No head of it is signed: of its end nothing is known. Raises VerificationIncomplete.
     """
-    place = calls_of(places)
-    if not has_begun(place.folder):
+    if not has_calls(places):
         return None
-    found = verify(places, deep=deep, place=place)
+    found = verify(places, deep=deep, place=calls_of(places))
     return replace(found, damage=tuple(replace(each, path=each.path.replace("log/", f"{CALLS}/", 1)) for each in found.damage))
+
+
+def has_calls(places: Places) -> bool:
+    """Whether any call was recorded."""
+    return has_begun(places.store / CALLS)
 
 
 def calls_of(places: Places) -> Place:
