@@ -357,6 +357,7 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
         (nothing, "export ~/store/out --user ada"),
         (nothing, "export ~/out"),
     ],
+    "report": [(nothing, "report ~/report.html"), (nothing, "report ~/nowhere/report.html")],
     "demo": [(take_the_place_of_a_demo, "demo --store ~/taken")],
     "help": [(nothing, "help"), (nothing, "help limits"), (nothing, "help json"), (nothing, "help nonsense")],
     "none": [(nothing, ""), (nothing, "remember"), (nothing, "audit --nonsense")],

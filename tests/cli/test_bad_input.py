@@ -62,6 +62,7 @@ CALLS = {
     "mirror": ("mirror", "{elsewhere}"),
     "backup": ("backup", "{elsewhere}"),
     "export": ("export", "{elsewhere}", "--user", "ada"),
+    "report": ("report", "{elsewhere}.html"),
     "copies add": ("copies", "add", "export", "a drawer"),
     "copies list": ("copies", "list"),
     "copies confirm": ("copies", "confirm", "00", "--evidence", "seen"),

@@ -44,6 +44,7 @@ OPERATORS = {
     "export": lambda memory: memory.export("out"),
     "fold": lambda memory: memory.fold(),
     "fold_plan": lambda memory: memory.fold_plan(),
+    "report": lambda memory: memory.report(),
     "seen_by": lambda memory: memory.seen_by(Principal("operator", None)),
     "plan_erasure": lambda memory: memory.plan_erasure(user_id="ben"),
     "reads_as": lambda memory: memory.reads_as(Added(EventId(bytes(16)), 0, True), "lives_in"),

@@ -7,9 +7,9 @@ signature by itself, under the key that the certificate names; whether that is t
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable
 from html import escape
 
+from refold import html
 from refold.log.note import Verifier
 from refold.receipts.certificate import KIND, State, day
 from refold.receipts.form import Body
@@ -19,6 +19,7 @@ TITLES = {
     State.CERTIFIED_EXCEPT: "Certificate of erasure, with exceptions",
     State.REFUSED: "No certificate: the erasure could not be proven",
 }
+MOODS = {State.CERTIFIED: "good", State.CERTIFIED_EXCEPT: "warn", State.REFUSED: "bad"}
 ASKED = {
     "subjects": "people, by their ids",
     "aliases": "names and addresses",
@@ -27,24 +28,6 @@ ASKED = {
     "ingests": "runs of an import",
     "before": "everything said before a day",
 }
-
-STYLE = """
-:root{color-scheme:light dark;--ink:#1c1c1a;--paper:#fff;--quiet:#5d5d58;--line:#d5d5cf;--good:#1f6f43;--warn:#8a5a00;--bad:#a3271f}
-@media (prefers-color-scheme:dark){:root{--ink:#ececea;--paper:#161615;--quiet:#a8a8a2;--line:#3a3a37;
- --good:#6cc795;--warn:#e0ad4b;--bad:#f08078}}
-@page{size:A4;margin:18mm}
-*{box-sizing:border-box}
-body{font:11pt/1.5 Georgia,'Times New Roman',serif;color:var(--ink);background:var(--paper);
- max-width:44rem;margin:0 auto;padding:2.5rem 1.25rem}
-h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem}h2{font-size:1.05rem;margin:1.8rem 0 .4rem;border-bottom:1px solid var(--line)}
-p{margin:.4rem 0}.quiet{color:var(--quiet)}.certified{color:var(--good)}.certified-except{color:var(--warn)}.refused{color:var(--bad)}
-table{border-collapse:collapse;width:100%}
-th,td{text-align:left;vertical-align:top;padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(--line)}
-th{font-weight:normal;color:var(--quiet);width:15rem}thead th{width:auto}ul{margin:.3rem 0;padding-left:1.2rem}
-code{font:.85em ui-monospace,Menlo,Consolas,monospace;overflow-wrap:anywhere}section{break-inside:avoid}
-@media print{:root{color-scheme:light;--ink:#000;--paper:#fff;--quiet:#444;--line:#bbb;
- --good:#000;--warn:#000;--bad:#000}body{padding:0;max-width:none}}
-"""
 
 SCRIPT = """
 const said=document.getElementById("check");
@@ -61,7 +44,7 @@ const hex=text=>Uint8Array.from(text.match(/../g),two=>parseInt(two,16));
  const holds=await crypto.subtle.verify({name:"Ed25519"},key,sig,message);
  said.textContent=holds?"This page has checked the signature: it holds, under the key shown below."
   :"The signature does not hold: this page was changed, or is incomplete.";
- said.className=holds?"certified":"refused";
+ said.className=holds?"good":"bad";
 })();
 """
 
@@ -70,25 +53,20 @@ def page(raw: bytes, body: Body) -> str:
     """Return the page of a certificate that was read from `raw`, its signed JSON."""
     state = State(body["state"])
     verifier = Verifier.parse(body["key"])
-    return "\n".join([
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-        '<meta name="viewport" content="width=device-width,initial-scale=1">',
-        "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none';style-src 'unsafe-inline';script-src 'unsafe-inline'\">",
-        f"<title>{escape(TITLES[state])}</title><style>{STYLE}</style></head><body>",
-        f"<h1>{escape(TITLES[state])}</h1>",
-        f'<p class="{state.value}"><strong>{escape(state.value)}</strong></p>',
+    parts = [
+        f'<p class="{MOODS[state]}"><strong>{escape(state.value)}</strong></p>',
         f'<p class="quiet">request <code>{escape(body["request"])}</code> · made on {day(body["made_at"])}</p>',
-        *(_list("Why it says no more", body["reasons"]) if body["reasons"] else ()),
-        *_section("What was asked", _asked(body)),
-        *_section("What was reached", _reached(body)),
-        *_section("What was looked for afterwards", _scanned(body)),
-        *_list("What remains", body["remains"]),
+        *(html.listing("Why it says no more", body["reasons"]) if body["reasons"] else ()),
+        *html.section("What was asked", _asked(body)),
+        *html.section("What was reached", _reached(body)),
+        *html.section("What was looked for afterwards", _scanned(body)),
+        *html.listing("What remains", body["remains"]),
         *_copies(body),
-        *_section("The key that opened it", _root(body)),
-        *_list("What is not claimed", body["disclaimers"]),
+        *html.section("The key that opened it", _root(body)),
+        *html.listing("What is not claimed", body["disclaimers"]),
         *_checking(raw, body, verifier),
-        "</body></html>\n",
-    ])  # fmt: skip
+    ]
+    return html.document(TITLES[state], parts, scripts=True)
 
 
 def _asked(body: Body) -> list[tuple[str, object]]:
@@ -148,16 +126,11 @@ def _root(body: Body) -> list[tuple[str, object]]:
 def _copies(body: Body) -> list[str]:
     if not body["copies"]:
         return [f"<section><h2>What is elsewhere</h2><p>No copy elsewhere is in the register; {escape(body['derived'])}.</p></section>"]
-    head = "".join(f"<th>{name}</th>" for name in ("copy", "kind", "state", "owed by", "due"))
     rows = [
         [copy["id"], copy["kind"], copy["state"], copy["owner"], "" if copy["due"] is None else day(copy["due"])] for copy in body["copies"]
     ]
-    lines = ["<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows]
-    return [
-        f"<section><h2>What is elsewhere</h2><table><thead><tr>{head}</tr></thead><tbody>",
-        *lines,
-        f"</tbody></table><p class=quiet>{escape(body['derived'])}</p></section>",
-    ]
+    grid = html.grid(("copy", "kind", "state", "owed by", "due"), rows)
+    return ["<section><h2>What is elsewhere</h2>", *grid, f'<p class="quiet">{escape(body["derived"])}</p></section>']
 
 
 def _checking(raw: bytes, body: Body, verifier: Verifier) -> list[str]:
@@ -170,12 +143,3 @@ def _checking(raw: bytes, body: Body, verifier: Verifier) -> list[str]:
         f"<p>signed by <code>{escape(body['key'])}</code><br>log <code>{escape(body['origin'])}</code></p>",
         f'<script type="text/plain" id="receipt">{base64.b64encode(raw).decode()}</script><script>{SCRIPT}</script></section>',
     ]
-
-
-def _section(title: str, rows: Iterable[tuple[str, object]]) -> list[str]:
-    lines = [f"<tr><th>{escape(name)}</th><td>{escape(str(value))}</td></tr>" for name, value in rows]
-    return [f"<section><h2>{escape(title)}</h2><table><tbody>", *lines, "</tbody></table></section>"]
-
-
-def _list(title: str, lines: Iterable[str]) -> list[str]:
-    return [f"<section><h2>{escape(title)}</h2><ul>", *(f"<li>{escape(line)}</li>" for line in lines), "</ul></section>"]

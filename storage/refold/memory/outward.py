@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Outward(Opened):
-    """Export what is known. Operator's verbs: what they write lies outside of the memory, and is not encrypted."""
+    """Export and report. Operator's verbs: what they give leaves the memory, and is not encrypted."""
 
     def export(
         self,
@@ -67,3 +67,11 @@ class Outward(Opened):
             now=self._now,
             random=self._random,
         )
+
+    def report(self, *, names: bool = False) -> str:
+        """Return the page on how the memory is, as HTML: counts, ids and dates; with `names` also where it and its copies lie."""
+        from refold.report import figures, page
+
+        self._operator_only()
+        with self._reading() as state:
+            return page.page(figures.read(self.store, state, now=self._now), names=names)
