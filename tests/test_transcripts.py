@@ -226,6 +226,13 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
         (add_what_is_not_folded, "why --not ben works_at Siemens --as operator"),
         (nothing, "why --not ada lives_in --user ada"),
     ],
+    "diff": [
+        (nothing, "diff --since 2 --user ada"),
+        (nothing, "diff --since 2024-12-01T00:02:30Z --user ada"),
+        (nothing, "diff --since generation:0 --user ada"),
+        (nothing, "diff --since generation:7 --user ada"),
+        (nothing, "diff --user ada"),
+    ],
     "sql": [(nothing, "sql 'select kind, count(*) as entries from log group by kind order by kind'"), (nothing, "sql 'drop table log'")],
     "calls": [
         (ask_a_model, "calls list"),

@@ -35,6 +35,12 @@ def moment(when: When | None, what: str) -> int | None:
     return when
 
 
+def generation(when: When) -> int | None:
+    """Return the number of a generation, written as `generation:12`; None for what is no generation."""
+    found = re.fullmatch(r"generation:([0-9]{1,12})", when) if isinstance(when, str) else None
+    return int(found[1]) if found else None
+
+
 def whole_number(value: object, what: str) -> None:
     """Refuse what is not a whole number. Raises Usage."""
     if type(value) is not int:

@@ -1,4 +1,4 @@
-"""What is asked further on the command line: why something is not held."""
+"""What is asked further on the command line: why something is not held, what changed."""
 
 from __future__ import annotations
 
@@ -35,3 +35,20 @@ def test_what_is_asked_for_needs_not_stand_in_the_command_line(shell, monkeypatc
 def test_why_takes_a_fact_or_what_is_not_one(shell):
     for words in (["why", "--user", "ada"], ["why", "00000000", "--not", "ada", "lives_in", "x"], ["why", "--not", "ada", "lives_in"]):
         assert shell(*words).code == 2
+
+
+def test_diff_says_what_was_learned_and_what_took_the_place_of_what(shell):
+    data = shell.json("diff", "--since", "1", "--user", "ada").data
+    assert [fact["value"] for fact in data["learned"]] == ["Ruth"]
+    assert [(one["before"]["value"], one["after"]["value"]) for one in data["changed"]] == [("Berlin", "Munich")]
+    assert (data["unlearned"], data["erasures_after"]) == ([], 0)
+    printed = shell("diff", "--since", "1", "--user", "ada").out
+    assert "1 learned, 0 unlearned, 1 changed" in printed
+    assert "nothing changed" in shell("diff", "--since", "99", "--user", "ada").out
+
+
+def test_diff_counts_from_a_generation(shell):
+    shell("fold")
+    found = shell.json("diff", "--since", "generation:1", "--as", "operator").data
+    assert [fact["value"] for fact in found["learned"]] == ["Siemens"]
+    assert shell("diff", "--since", "generation:9", "--as", "operator").code == 2

@@ -62,6 +62,7 @@ OPERATORS = {
 }
 LIMITED = {
     "context": lambda memory: memory.context("Oslo", user_id="ben"),
+    "diff": lambda memory: memory.diff(since="2024-01-01", user_id="ben"),
     "facts": lambda memory: memory.facts(user_id="ben"),
     "find": lambda memory: memory.find("Oslo", user_id="ben"),
     "import_files": lambda memory: memory.import_files([Path("x")], options=Options(user="ben")),

@@ -140,6 +140,12 @@ def of_why_not(pair: Pair) -> list[Any]:
     ]
 
 
+def of_diff(pair: Pair) -> list[Any]:
+    by_number = [equal(pair, lambda memory, since=since: memory.diff(since=since, user_id="ada")) for since in (3, "generation:1")]
+    by_time = [equal(pair, lambda memory, since=since: memory.diff(since=since)) for since in MOMENTS]
+    return [*by_time, *by_number]
+
+
 OPERATOR = PRINCIPALS["guest"].__class__("operator", None)
 ADDED: tuple[dict[str, Any], ...] = (
     {"text": "I have asthma.", "key": "breath"},  # as it was said in secret, under the same key
@@ -203,6 +209,7 @@ def counted(report: Any) -> tuple[int, int, int]:
 
 ASKED = {
     "context": of_context,
+    "diff": of_diff,
     "facts": of_facts,
     "find": of_find,
     "search": of_search,
@@ -265,6 +272,7 @@ LINES = (
     *(["facts", *([name] if name else []), *more] for name in NAMES[::3] for more in (["--history"], ["--all", "--user", "ada"])),
     *(["facts", "--user", "ada", "--as-of", moment] for moment in (*MOMENTS, "00003")),
     ["why", "00000000"],
+    *(["diff", "--since", since] for since in (MOMENTS[0], "00003", "generation:1")),
     *(["why", "--not", "ada", "lives_in", value] for value in ("Oslo", "Munich", "Paris")),
 )
 

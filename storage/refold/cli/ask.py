@@ -1,4 +1,4 @@
-"""search, context, facts, why, sql: the commands that answer."""
+"""search, context, facts, why, diff, sql: the commands that answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from datetime import UTC, datetime
 
 from refold import disclaimers, times
-from refold.cli import absences, arguments, explained, shown
+from refold import given as given_as
+from refold.cli import absences, arguments, differences, explained, shown
 from refold.cli.command import FORMAT_VERSION, Command, opened, shortfalls
 from refold.cli.envelope import Outcome
 from refold.cli.visible import plural, table, visible
@@ -23,6 +24,10 @@ def _when_or_seq(text: str) -> int | str:
         return int(text)
     times.parse(text, what="--as-of")
     return text
+
+
+def _since(text: str) -> int | str:
+    return text if given_as.generation(text) is not None else _when_or_seq(text)
 
 
 def _when(text: str) -> str:
@@ -102,7 +107,7 @@ def _facts(given: Namespace) -> Outcome:
         similar = memory.similar(given.entity, **arguments.scope(given)) if given.entity and not facts else []
     lines = [*(shown.fact_table(facts, standing=given.history or given.all) or ["no facts"]), "", plural(len(facts), "fact")]
     lines += [f"{plural(unfolded, 'event')} not folded yet: refold fold"] if unfolded else []
-    lines += [f"{plural(erasures_after, 'erasure')} came after that: what was erased is in no answer"] if erasures_after else []
+    lines += differences.erasures(erasures_after)
     lines += [f"nobody is known by this name; alike are {', '.join(map(visible, similar))}"] if similar else []
     data = {"facts": [shown.fact_data(fact) for fact in facts], "unfolded": unfolded, "similar": similar, "erasures_after": erasures_after}
     return Outcome(data, lines, missing, disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
@@ -146,6 +151,23 @@ def _why_held(given: Namespace) -> Outcome:
     return Outcome(data, explained.lines(explanation), missing, disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
 
 
+def _configure_diff(command: ArgumentParser) -> None:
+    what = "what was known then is compared with now; generation:N is what an earlier fold knew"
+    command.add_argument("--since", type=_since, required=True, metavar="SEQ|TIME|GENERATION", help=what)
+    arguments.add_scope(command)
+
+
+def _diff(given: Namespace) -> Outcome:
+    with opened(given) as memory:
+        missing = shortfalls(memory)
+        changes = memory.diff(since=given.since, **arguments.scope(given))
+        unfolded = memory.unfolded(**arguments.scope(given))
+    lines = differences.lines(changes)
+    lines += [f"{plural(unfolded, 'event')} not folded yet: refold fold"] if unfolded else []
+    data = {**differences.data(changes), "unfolded": unfolded}
+    return Outcome(data, lines, missing, disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
+
+
 def _configure_sql(command: ArgumentParser) -> None:
     command.add_argument("query", metavar="QUERY", help="one statement that reads; `-` reads standard input")
     arguments.add_limit(command, None)
@@ -181,5 +203,6 @@ RUNS = {
     "context": Command(_configure_context, _context),
     "facts": Command(_configure_facts, _facts),
     "why": Command(_configure_why, _why),
+    "diff": Command(_configure_diff, _diff),
     "sql": Command(_configure_sql, _sql),
 }

@@ -38,6 +38,7 @@ GROUPS = (
             Entry("context", "ask", "collect cited lines for a prompt, within a token budget"),
             Entry("facts", "ask", "list what holds"),
             Entry("why", "ask", "say what a fact rests on, and what it beat; or why something is not held"),
+            Entry("diff", "ask", "say what was learned and unlearned since, and what holds otherwise"),
             Entry("sql", "ask", "query the log and the state, read-only, as the operator"),
             Entry("calls list", "calls", "list what language models were asked, newest first"),
             Entry("calls show", "calls", "show one call: every byte with the segment it comes from"),
@@ -112,7 +113,7 @@ GROUPS = (
 COMMANDS = {entry.name: entry for group in GROUPS for entry in group.entries}
 
 # What a limited principal may do: it sees and adds what is its own. Everything else is the operator's.
-FOR_LIMITED = {"init", "add", "import", "search", "context", "facts", "why", "mcp", "mcp config", "demo", "help"}
+FOR_LIMITED = {"init", "add", "import", "search", "context", "facts", "why", "diff", "mcp", "mcp config", "demo", "help"}
 
 # Beyond the classes of refold.errors: what ends a command from outside. Both follow the shell's 128 + signal.
 INTERRUPTED = 130

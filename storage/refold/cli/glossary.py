@@ -132,6 +132,16 @@ def of_why() -> list[str]:
     ]
 
 
+def of_diff() -> list[str]:
+    """Return what is compared."""
+    return _wrapped(
+        "Learned is what holds now and did not then; unlearned is what held and was denied, ended or outranked; changed is what another "
+        "value took the place of, or what is now contested or claims another time for itself. The facts of everybody in view are compared, "
+        "without what follows by a rule. GENERATION is written generation:12; `refold fold` and `refold status` say its number, and it is "
+        "known until a full fold or an erasure. What was erased since is in none of the lists."
+    )
+
+
 def of_import() -> list[str]:
     """Return the formats that can be read, each with an example."""
     lines = ["formats (--reader NAME; by default each file is recognised by what is in it)"]
@@ -194,4 +204,4 @@ def _wrapped(text: str, indent: int = 0, behind: int | None = None) -> list[str]
     return textwrap.wrap(text, 100, initial_indent=" " * indent, subsequent_indent=" " * after, break_on_hyphens=False)
 
 
-MORE = {"export": of_export, "facts": of_facts, "why": of_why, "import": of_import, "sql": of_sql}
+MORE = {"export": of_export, "facts": of_facts, "why": of_why, "diff": of_diff, "import": of_import, "sql": of_sql}

@@ -1,20 +1,23 @@
-"""The verbs that ask further: why something is not held."""
+"""The verbs that ask further: why something is not held, and what changed."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from refold import given
+from refold.given import When
 from refold.memory import withheld
-from refold.memory.opened import Opened
+from refold.memory.ask import Ask
 from refold.model import View
 
 if TYPE_CHECKING:
     from refold.state.absent import Absence
+    from refold.state.changes import Changes
 
 
-class Questions(Opened):
-    """Ask about what memory does not hold."""
+class Questions(Ask):
+    """Ask about what memory does not hold, and what it held before."""
 
     def why_not(
         self,
@@ -39,3 +42,20 @@ class Questions(Opened):
         with self._asking() as state:
             found = why_not(state, self._tail.behind(state), self.store.log, view, asked, elsewhere=elsewhere)
         return withheld.absence(found) if self.is_limited else found
+
+    def diff(self, *, since: When, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> Changes:
+        """Return what was learned and unlearned, and what holds otherwise, since a point: of everybody in the scope, as it is folded.
+
+        `since` is a sequence number or a time, as in `facts(as_of=...)`, or `generation:12` for what an earlier fold knew. What was
+        erased between is in none of the lists; `erasures` counts how often that was.
+        """
+        from refold.state.changes import changes
+
+        view, number = self._view(user_id, agent_id, run_id), given.generation(since)
+        if number is not None:
+            self._view(user_id, agent_id, run_id, as_of=0)  # refused where sequence numbers are: generations count folds and entries
+        with self._asking() as state:
+            since = since if number is None else state.size_at(number) - 1
+            found = changes(state, view, self._view(user_id, agent_id, run_id, as_of=since))
+        found = replace(found, erasures=self.erasures_after(since))
+        return withheld.changes(found) if self.is_limited else found

@@ -11,6 +11,7 @@ from refold.reading import Fact, Hit
 if TYPE_CHECKING:
     from refold.ingest import Added
     from refold.state.absent import Absence, Ground
+    from refold.state.changes import Changes
     from refold.state.why import Explanation, Saying
 
 
@@ -42,6 +43,12 @@ def explanation(one: Explanation) -> Explanation:
         aliases=_sayings(one.aliases),
         premises=tuple(map(explanation, one.premises)),
     )
+
+
+def changes(one: Changes) -> Changes:
+    """Return what changed, without any number."""
+    changed = tuple(replace(each, before=fact(each.before), after=fact(each.after)) for each in one.changed)
+    return replace(one, learned=tuple(map(fact, one.learned)), unlearned=tuple(map(fact, one.unlearned)), changed=changed)
 
 
 def absence(one: Absence) -> Absence:

@@ -158,7 +158,8 @@ class Builder:
             segments, merged_rows = self._merge([*base, *self._new])
             merge_seconds = clock() - start
             with journal.mutating(self.store.places, wait_seconds=PUBLISH_WAIT_SECONDS_MAX):
-                manifest = Manifest(self._point(head), *self._digests, tuple(segments), tuple(sorted(self._pending)))
+                pending, earlier = tuple(sorted(self._pending)), self._base.manifest.chain if self._base else ()
+                manifest = Manifest(self._point(head), *self._digests, tuple(segments), pending, earlier)
                 self._write(manifest)
                 files.replace(self._folder / CURRENT, manifest.pointer.raw)
                 swept = sweep(self.store, manifest, before=now() - GRACE)

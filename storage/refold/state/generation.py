@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self
 import pyarrow as pa
 
 from refold import files, journal
-from refold.errors import Corrupt, KeyMissing, RefoldError
+from refold.errors import Corrupt, KeyMissing, RefoldError, Usage
 from refold.files import Kind
 from refold.fold.entities import Edge
 from refold.model import Mention, SubjectId, View
@@ -156,6 +156,17 @@ class State:
     def size(self) -> int:
         """Return how many entries of the log are folded: sequence numbers below this one."""
         return self.manifest.pointer.size
+
+    def size_at(self, generation: int) -> int:
+        """Return how many entries an earlier generation had folded, or this one; 0 for generation 0, before any fold.
+
+        Raises Usage where that is not known any more.
+        """
+        sizes = {0: 0, **dict(self.manifest.chain)}
+        if generation not in sizes:
+            message = "of that generation it is not known what it had folded: it is none, or was before a full fold or an erasure"
+            raise Usage(message, hint="refold help diff", details={"known_since": self.manifest.chain[0][0]})
+        return sizes[generation]
 
     @property
     def counts(self) -> dict[str, int]:

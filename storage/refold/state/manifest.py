@@ -7,7 +7,8 @@
 
 A generation is a list of segments, oldest first; a segment has one run for each table in which it has rows. Where a model read events
 again, because another had come before them, the segment voids what older ones hold of them. Pending are the events of which a model has
-not answered yet: they are in the generation, and nothing that was read out of them as it should be.
+not answered yet: they are in the generation, and nothing that was read out of them as it should be. Earlier are the generations that this
+one was folded onto, with how much of the log each had: a question about what changed since one needs no more of it.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ FORMAT = "refold.state/1"
 CURRENT = "CURRENT"
 RUNS = "runs"
 HASH_BYTES = 32
+EARLIER_MAX = 1_024  # generations that are remembered: three years of nights
 REBUILD = "refold fold --full"
 _MANIFEST = re.compile(r"[0-9]{12}")
 _RUN = re.compile(r"[0-9a-f]{32}")
@@ -95,6 +97,12 @@ class Manifest:
     recipe: bytes
     segments: tuple[Segment, ...] = ()
     pending: tuple[int, ...] = ()  # seqs, sorted
+    earlier: tuple[tuple[int, int], ...] = ()  # generation and size of each that it was folded onto, oldest first
+
+    @property
+    def chain(self) -> tuple[tuple[int, int], ...]:
+        """Return what is earlier for the generation that is folded onto this one."""
+        return (*self.earlier, (self.pointer.number, self.pointer.size))[-EARLIER_MAX:]
 
     @property
     def runs(self) -> set[str]:
@@ -105,6 +113,7 @@ class Manifest:
         """Return the file of the manifest."""
         body = {
             "current": self.pointer.raw.decode(),
+            "earlier": [list(one) for one in self.earlier],
             "format": FORMAT,
             "pending": _ranges(self.pending),
             "recipe": self.recipe.hex(),
@@ -133,6 +142,7 @@ class Manifest:
                     for segment, voids in zip(body["segments"], body.get("voids", [[]] * len(body["segments"])), strict=True)
                 ),
                 _seqs(body.get("pending", [])),
+                tuple((canonical.count(number), canonical.count(size)) for number, size in body.get("earlier", [])),
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             raise _damaged(path) from None
