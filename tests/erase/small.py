@@ -10,12 +10,13 @@ from pathlib import Path
 import pyarrow as pa
 
 from refold import folding, ingest, recipes
-from refold.erase.model import Mode, Reached, Target
+from refold.erase.model import Decision, Mode, Reached, Target
 from refold.erase.run import run
 from refold.fold.ground import fold_batch
 from refold.keys.subjects import alias_tag, suppressed_alias
 from refold.log.events import SubjectEntry
 from refold.log.head import Head
+from refold.memory import Memory
 from refold.model import Draft, Event, EventId, Scope, Source, SubjectId
 from refold.state.builder import Builder
 from refold.state.generation import State
@@ -101,6 +102,13 @@ def erase(store: Store, aim: Target, **rest: object) -> Reached:
 def ruth(store: Store, **rest: object) -> Target:
     """Return what erases Ruth, and what Ben said of her."""
     return target(store, "ruth", parts=("6",), **rest)  # ty: ignore[invalid-argument-type]
+
+
+def approved(memory: Memory, user: str = "ruth") -> bytes:
+    """Ask for the erasure of somebody, with all that others say of them, as far as its approval; return the request's id."""
+    request_id = memory.plan_erasure(user_id=user, mentions=Decision.CONCERNS).target.request_id
+    memory.erase_approve(request_id)
+    return request_id
 
 
 def read_anew(places: Places, work: Callable[[Store], object]) -> object:

@@ -103,13 +103,6 @@ def test_what_also_stands_in_what_stays_is_not_looked_for(tmp_path):
     assert known.shared > 0
 
 
-def test_a_footprint_opens_with_what_sealed_it(proven):
-    known = proven.evidence.footprint
-    turned = footprint.sealed(known, lambda raw: raw[::-1])
-    assert CANARY.encode() not in turned
-    assert footprint.opened(turned, lambda raw: raw[::-1]) == known
-
-
 def test_a_trace_that_somebody_left_refuses_the_certificate(proven, tmp_path):
     (tmp_path / "notes.b64").write_bytes(base64.b64encode(b"My secret word is " + CANARY.encode()))
     with open_store(proven.places) as store:

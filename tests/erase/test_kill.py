@@ -3,31 +3,72 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from refold import journal
-from refold.errors import Drifted, Locked
+from refold.erase.model import Reached, Stage
+from refold.errors import Blocked, Drifted, Locked
 from refold.journal import Condition, Direction
+from refold.memory import Memory
 from refold.recover.intents import KNOWN
 from refold.recover.verify import verify
 from refold.state.generation import State
 from refold.store import Places, open_store
 from refold.store import places as find_places
-from tests.erase.small import CANARY, Heard, draft, erase, everything_under, filled, fold, folded_without, person, rows, ruth, say
+from tests.erase.small import (
+    CANARY,
+    Heard,
+    approved,
+    draft,
+    erase,
+    everything_under,
+    filled,
+    fold,
+    folded_without,
+    person,
+    rows,
+    ruth,
+    say,
+)
 from tests.journal import CALLS, KILLED, changes_of, in_child, killing, left, stopped_after, unsynced
 from tests.log import Disk
 
+SAMPLES = 16
+
+
+@dataclass(frozen=True)
+class Model:
+    """A memory before the erasure of Ruth, which is asked for and approved, and what is to become of it."""
+
+    places: Places
+    request: bytes
+    heard: Heard
+    gone: set[int]
+    subject: bytes
+    changes: int  # of the disk, that a whole run makes
+
 
 @pytest.fixture(scope="module")
-def model(tmp_path_factory: pytest.TempPathFactory) -> Places:
+def model(tmp_path_factory: pytest.TempPathFactory) -> Model:
     with unsynced():
-        return filled(tmp_path_factory.mktemp("model"))
+        places = filled(tmp_path_factory.mktemp("model"))
+        with opened(places) as memory:
+            request = approved(memory)
+            heard = Heard.of(memory.store)
+            gone, subject = heard.reached(ruth(memory.store)), person(memory.store, "ruth")
+        whole = copied(places, tmp_path_factory.mktemp("whole") / "copy")  # also loads here what each child would load anew
+        return Model(places, request, heard, gone, subject, changes_of(lambda: run_request(whole, request)))
 
 
-def copied(model: Places, folder: Path) -> Places:
-    shutil.copytree(model.store.parent, folder)
+def opened(places: Places) -> Memory:
+    return Memory.open(places.store, vault=places.vault, root=places.root)
+
+
+def copied(places: Places, folder: Path) -> Places:
+    shutil.copytree(places.store.parent, folder)
     return find_places(folder / "store", folder / "vault", folder / "root", env={})
 
 
@@ -36,114 +77,123 @@ def run(places: Places) -> None:
         erase(store, ruth(store))
 
 
+def run_request(places: Places, request: bytes) -> Reached:
+    with opened(places) as memory:
+        return memory.erase_run(request)
+
+
 def recover(places: Places, direction: Direction) -> None:
     (entry,) = left(places)
     with unsynced():
         journal.recover(places, entry.id, direction, open_store=lambda: open_store(places), intents=KNOWN)
 
 
-def require_as_before(places: Places, heard: Heard) -> None:
+def is_safe(places: Places, direction: Direction) -> bool:
+    (entry,) = left(places)
+    return journal.inspect(places, entry.id, open_store=lambda: open_store(places), intents=KNOWN).is_safe(direction)
+
+
+def require_as_before(places: Places, model: Model) -> None:
     """See that nothing was erased, and that life, and a later erasure, go on."""
-    with unsynced(), open_store(places) as store:
-        assert Heard.of(store) == heard
+    with unsynced(), opened(places) as memory:
+        store = memory.store
+        assert Heard.of(store) == model.heard
         assert (store.log.head.fence, store.keyring.epoch, State.open(store).absent) == (False, 1, None)
         say(store, draft("ada", "70", "I like jazz."))
         fold(store)
-        erase(store, ruth(store))
+        assert memory.erase_run(model.request).events == len([event for event, _ in model.heard.events if event.seq in model.gone])
         assert not any(CANARY in event.text for event, _ in Heard.of(store).events)
+        assert not [*places.root.glob("docket.*")]
 
 
-def require_erased(places: Places, heard: Heard, gone: set[int], subject: bytes) -> None:
-    """See that what had to go is gone from every file, and everything else is there."""
+def require_erased(places: Places, model: Model) -> None:
+    """See that it is certified, that what had to go is gone from every file, and that everything else is there."""
+    with unsynced(), opened(places) as memory:
+        stage = memory.erase_requests()[0].stage
+        if stage is not Stage.CERTIFIED or [*places.root.glob("docket.*")]:
+            assert memory.erase_run(model.request).events == len([event for event, _ in model.heard.events if event.seq in model.gone])
+        assert [one.stage for one in memory.erase_requests()] == [Stage.CERTIFIED]
+        assert b"certified" in memory.erase_certificate(model.request)
     bytes_left = everything_under(places)
     assert CANARY.encode() not in bytes_left
-    assert subject not in bytes_left
+    assert model.subject not in bytes_left
     with unsynced(), open_store(places) as store:
-        assert [event for event, _ in Heard.of(store).events] == [event for event, _ in heard.events if event.seq not in gone]
+        assert [event for event, _ in Heard.of(store).events] == [event for event, _ in model.heard.events if event.seq not in model.gone]
         assert (store.log.head.fence, store.keyring.epoch) == (False, 2)
         assert [path.name for path in store.vault.keys.iterdir()] == ["epoch-000002"]
         assert [path.name for path in places.root.iterdir()] == ["root.000002"]
+        assert [*(places.vault / "dockets").iterdir()] == []
         state = rows(State.open(store))
-        assert rows(folded_without(store, heard, gone)) == state
+        assert rows(folded_without(store, model.heard, model.gone)) == state
         assert verify(places, deep=True).is_whole
         say(store, draft("ada", "70", "I like jazz."))
 
 
-@pytest.fixture(scope="module")
-def known(model: Places) -> tuple[Heard, set[int], bytes]:
-    with open_store(model) as store:
-        heard = Heard.of(store)
-        return heard, heard.reached(ruth(store)), person(store, "ruth")
-
-
-def steps_of(model: Places, folder: Path) -> list[str]:
-    """Return the steps of the whole transaction, as they are recorded."""
-    places = copied(model, folder)
-    assert stopped_after(lambda: run(places), 2) == KILLED
+def steps_of(places: Places) -> list[str]:
+    """Return the steps of a transaction that was interrupted, as they are recorded."""
     (entry,) = left(places)
     assert entry.journal is not None
     return [str(step.target) if isinstance(step, journal.RecordedChange) else step.intent for step in entry.journal.steps]
 
 
+def killed_after(model: Model, folder: Path, done: int) -> Places:
+    """Return a copy of the places in which a run died when its transaction had done so many steps."""
+    places = copied(model.places, folder)
+    assert stopped_after(lambda: run_request(places, model.request), done) == KILLED
+    return places
+
+
+def require_ended(places: Places, direction: Direction, model: Model) -> None:
+    """End an interrupted run in a direction, and see that nothing, or all, has become of it."""
+    recover(places, direction)
+    assert not left(places)
+    (require_erased if direction is Direction.COMPLETE else require_as_before)(places, model)
+
+
 @pytest.mark.slow
-def test_killed_after_any_step_it_ends_as_before_or_as_erased_and_never_between(tmp_path: Path, model: Places, known):
-    heard, gone, subject = known
-    steps = steps_of(model, tmp_path / "steps")
+def test_killed_after_any_step_it_ends_as_before_or_as_erased_and_certified_and_never_between(tmp_path: Path, model: Model):
+    steps = steps_of(killed_after(model, tmp_path / "steps", 2))
     sealed = next(at for at, step in enumerate(steps) if step.endswith("SEALED"))
-    directions = []
+    safe = set()
     for done in range(len(steps)):
-        for direction in Direction:
-            places = copied(model, tmp_path / f"{done}-{direction}")
-            assert stopped_after(lambda: run(places), done) == KILLED  # noqa: B023
-            (entry,) = left(places)
-            inspection = journal.inspect(places, entry.id, open_store=lambda: open_store(places), intents=KNOWN)  # noqa: B023
-            directions.append((done, direction, inspection.is_safe(direction)))
-            if not inspection.is_safe(direction):
-                with pytest.raises(Drifted):
-                    recover(places, direction)
-                continue
-            recover(places, direction)
-            assert not left(places)
-            if direction is Direction.COMPLETE:
-                require_erased(places, heard, gone, subject)
-            else:
-                require_as_before(places, heard)
-    safe = {(done, direction) for done, direction, is_safe in directions if is_safe}
+        places = killed_after(model, tmp_path / f"{done}", done)
+        with opened(places) as memory, pytest.raises(Blocked):
+            memory.erase_run(model.request)
+        ways = [direction for direction in Direction if is_safe(places, direction)]
+        for direction in set(Direction) - set(ways):
+            with pytest.raises(Drifted):
+                recover(places, direction)
+        for direction in ways:
+            at = places if direction is ways[0] else killed_after(model, tmp_path / f"{done}-{direction}", done)
+            require_ended(at, direction, model)
+        safe |= {(done, direction) for direction in ways}
     assert {done for done, direction in safe if direction is Direction.ROLL_BACK} == set(range(sealed + 1))
-    assert {done for done, direction in safe if direction is Direction.COMPLETE} >= {done for done, *_ in directions if done > 1}
+    assert {done for done, direction in safe if direction is Direction.COMPLETE} >= set(range(2, len(steps)))
 
 
 @pytest.mark.slow
-def test_killed_at_any_change_of_the_disk_it_can_be_ended(tmp_path: Path, model: Places, known):
-    heard, gone, subject = known
-    count = changes_of(lambda: run(copied(model, tmp_path / "count")))
+def test_killed_at_any_change_of_the_disk_it_can_be_ended_and_certified(tmp_path: Path, model: Model):
     ends = set()
-    for at in range(1, count, max(1, count // 40)):
-        places = copied(model, tmp_path / f"{at}")
-        assert in_child(lambda: run(places), Disk(killing(at), calls=CALLS)) == KILLED  # noqa: B023
+    for at in range(1, model.changes, max(1, model.changes // SAMPLES)):
+        places = copied(model.places, tmp_path / f"{at}")
+        assert in_child(lambda: run_request(places, model.request), Disk(killing(at), calls=CALLS)) == KILLED  # noqa: B023
         found = left(places)
-        if not found:
-            with unsynced(), open_store(places) as store:
-                if store.keyring.epoch == 1:
-                    ends.add("not begun")
-                    continue
-            require_erased(places, heard, gone, subject)
+        if found:
+            is_over = found[0].condition is Condition.ENDED or is_safe(places, Direction.COMPLETE)
+            direction = Direction.COMPLETE if is_over else Direction.ROLL_BACK
+            ends.add(direction)
+            require_ended(places, direction, model)
             continue
-        (entry,) = found
-        inspection = journal.inspect(places, entry.id, open_store=lambda: open_store(places), intents=KNOWN)  # noqa: B023
-        ended = entry.condition is Condition.ENDED
-        direction = Direction.COMPLETE if ended or inspection.is_safe(Direction.COMPLETE) else Direction.ROLL_BACK
-        ends.add(direction)
-        recover(places, direction)
-        if direction is Direction.COMPLETE:
-            require_erased(places, heard, gone, subject)
-        else:
-            require_as_before(places, heard)
-    assert {"not begun", Direction.COMPLETE} <= ends
+        with open_store(places) as store:
+            is_sealed = store.keyring.epoch == 2
+        ends.add("run" if is_sealed else "not begun")
+        if is_sealed:
+            require_erased(places, model)
+    assert {"not begun", "run", Direction.COMPLETE} <= ends
 
 
-def test_behind_its_fence_nothing_is_added_until_it_is_ended(tmp_path: Path, model: Places):
-    places = copied(model, tmp_path / "fenced")
+def test_behind_its_fence_nothing_is_added_until_it_is_ended(tmp_path: Path, model: Model):
+    places = copied(model.places, tmp_path / "fenced")
     assert stopped_after(lambda: run(places), 3) == KILLED
     with open_store(places) as store, pytest.raises(Locked):
         say(store, draft("ada", "80", "It rains."))
@@ -152,13 +202,12 @@ def test_behind_its_fence_nothing_is_added_until_it_is_ended(tmp_path: Path, mod
         say(store, draft("ada", "80", "It rains."))
 
 
-def test_an_attempt_that_died_before_its_transaction_is_in_nobodys_way(tmp_path: Path, model: Places, known):
-    heard, gone, subject = known
-    places = copied(model, tmp_path / "again")
-    assert in_child(lambda: run(places), Disk(killing(12), calls=CALLS)) == KILLED
+def test_an_attempt_that_died_before_its_transaction_is_in_nobodys_way(tmp_path: Path, model: Model):
+    places = copied(model.places, tmp_path / "again")
+    assert in_child(lambda: run_request(places, model.request), Disk(killing(14), calls=CALLS)) == KILLED
     assert not left(places)
     with open_store(places) as store:
-        assert Heard.of(store) == heard
+        assert Heard.of(store) == model.heard
     with unsynced():
-        run(places)
-    require_erased(places, heard, gone, subject)
+        run_request(places, model.request)
+    require_erased(places, model)

@@ -19,10 +19,11 @@ from refold.cli.visible import plural, table, visible
 from refold.errors import Blocked, Usage, VerificationIncomplete
 
 if TYPE_CHECKING:
+    from refold.erase.model import Footprint
     from refold.recover.audit import Audit, LogOptions
     from refold.recover.findings import Finding as Found
     from refold.recover.listed import Listed
-    from refold.store import Places
+    from refold.store import Places, Store
     from refold.verdict import Damage, Verdict
 
 AREAS = {
@@ -38,7 +39,8 @@ READ = "refold audit --log"
 def _configure(command: ArgumentParser) -> None:
     for area, what in AREAS.items():
         command.add_argument(f"--{area}", action="store_true", help=f"look at {what}; without such a flag, at all, but only list the log")
-    command.add_argument("--residue", action="store_true", help="instead, look for what should be gone, with --for")
+    command.add_argument("--residue", action="store_true", help="instead, look for what should be gone: by --request, or by --for")
+    command.add_argument("--request", metavar="ID", help="of an erasure that is not certified yet: look for all that it erased")
     add_needles(command)
     command.add_argument("--deep", action="store_true", help="also recompute every entry of the log, and read every run of the state whole")
     command.add_argument(
@@ -48,20 +50,38 @@ def _configure(command: ArgumentParser) -> None:
 
 def _residue(given: Namespace) -> Outcome:
     """Look for what should be gone, in the three places and wherever else is named."""
-    from refold.erase.footprint import control_of
+    from refold.erase.footprint import control_of, needles_of
     from refold.erase.residue import residue
     from refold.scan.needles import Needles
     from refold.store import open_store
 
-    if not given.needles:
-        raise Usage("what should be gone has to be named: --for -, one a line on standard input", hint="refold help scan")
+    if bool(given.needles) == bool(given.request):
+        message = "what should be gone is named by --for - (one a line on standard input), or by --request, and by one of them"
+        raise Usage(message, hint="refold help scan")
     with open_store(places_of(given)) as store, progress() as show:
-        needles = Needles.of(lines_of(given.needles), control=given.control or control_of(store))
+        if given.request:
+            needles = needles_of(_footprint(store, given.request))
+        else:
+            needles = Needles.of(lines_of(given.needles), control=given.control or control_of(store))
         found = residue(store, needles, extra=given.extra, progress=lambda files, size: show(f"read {files:,} files, {size >> 20:,} MB"))
     return scanned(found)
 
 
+def _footprint(store: Store, prefix: str) -> Footprint:
+    """Return what an erasure that is not certified yet must have taken away."""
+    from refold.erase.conclusion import awaited
+    from refold.erase.requests import chosen
+
+    docket = awaited(store, chosen(store, prefix))
+    if docket is None:
+        message = "what this request erased is not known: it was not carried out yet, or is certified, and then that is gone too"
+        raise Usage(message, hint="refold audit --residue --for -")
+    return docket.footprint
+
+
 def _run(given: Namespace) -> Outcome:
+    if given.request and not given.residue:
+        raise Usage("--request says what --residue looks for", hint="refold audit --help")
     if given.residue:
         return _residue(given)
     from refold.recover.audit import Area, audit

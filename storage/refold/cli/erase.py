@@ -236,12 +236,17 @@ def _status(given: Namespace) -> Outcome:
     with opened(given) as memory:
         if given.request:
             return _one_status(memory, _chosen(memory, given))
-        found = memory.erase_requests()
-        now = memory._now()
+        found, now = memory.erase_requests(), memory._now()
+        steps = [_certifying(one) for one in memory.erase_waiting()]
     rows = [(_short(one.request_id), str(one.stage), _due(one, now), times.day(one.received)) for one in found]
     lines = table(rows, head=("request", "stage", "due", "received")) if rows else []
     data = {"requests": [_outline(one) for one in found], "total": len(found)}
-    return Outcome(data, [*lines, *([""] if rows else []), plural(len(found), "request")], format_version=FORMAT_VERSION)
+    return Outcome(data, [*lines, *([""] if rows else []), plural(len(found), "request"), *steps], format_version=FORMAT_VERSION)
+
+
+def _certifying(request_id: bytes) -> str:
+    short = _short(request_id)
+    return f"{short} is erased and not certified: refold erase run {short} --confirm {short}"
 
 
 def _one_status(memory: Memory, request_id: bytes) -> Outcome:
@@ -251,7 +256,9 @@ def _one_status(memory: Memory, request_id: bytes) -> Outcome:
         request = memory.erase_show(request_id)
     except KeyMissing:
         lines = [*table(rows), "", "what it was about is dark, as it was meant to be"]
-        if outline.stage is Stage.RUNNING:
+        if request_id in memory.erase_waiting():
+            lines.append(_certifying(request_id))
+        elif outline.stage is Stage.RUNNING:
             lines.append("the run was interrupted after that: refold recover")
         return Outcome(_outline(outline), lines, format_version=FORMAT_VERSION)
     lines = [*table(rows), "", f"due {times.day(request.due)}", *([visible(request.reason)] if request.reason else [])]

@@ -22,9 +22,12 @@ are undecided stop the erasure, and so does whatever comes in meanwhile and ment
 
 Running it folds the log without the person first, which takes a while and holds up nobody. Then nothing can be added for some seconds: new
 keys for everybody else are sealed, the old ones destroyed, and what is erased leaves the files. Interrupted before the new keys are sealed,
-`refold recover --rollback` takes it back; afterwards `--complete` ends it. A model is asked again about what it read beside what goes, and
-about nothing else: name it as `refold fold` does (--model, --recipe), unless the settings do. A backup from before is dark for what was
-erased, and erased again when it is restored. Asked about the past, memory says how many erasures came after (`--as-of`).
+`refold recover --rollback` takes it back; afterwards `--complete` ends it, and `refold erase run` again scans and certifies it. It does so
+too when a scan found something that you have seen to since: `refold audit --residue --request ID` shows where.
+
+A model is asked again about what it read beside what goes, and about nothing else: name it as `refold fold` does (--model, --recipe),
+unless the settings do. A backup from before is dark for what was erased, and erased again when it is restored. Asked about the past,
+memory says how many erasures came after (`--as-of`).
 
 Decisions come as JSON ({"12:0-9": "concerns"}) or as lines (12:0-9,namesake), by the id that the review shows: no name is in them.
 

@@ -33,5 +33,17 @@ def require_done(store: Store, done: Reached, seqs: Sequence[int], *, is_kept: b
             raise unlike("an erased payload is still there", log.place.folder)
 
 
+def require_dark(store: Store, done: Reached, seqs: Sequence[int], *, is_kept: bool) -> None:
+    """Refuse to certify what is not erased, also when the log and its keys have gone on since. Raises Corrupt."""
+    if not done.erasure_seqs or store.keyring.epoch < done.epoch_after:
+        raise unlike("no entry of the log says that it was", store.log.place.folder)
+    folder = store.vault.keys / epochs.folder_name(done.epoch_before)
+    if files.look(folder) is not None:
+        raise unlike("a keyring of before is still there", folder)
+    for seq in seqs if not is_kept else ():
+        if store.log.row(seq).payloads()[0] is not None:
+            raise unlike("an erased payload is still there", store.log.place.folder)
+
+
 def unlike(message: str, path: Path) -> Corrupt:
     return Corrupt(f"the erasure did not end as it should: {message}", path=path, hint="refold audit")

@@ -7,10 +7,9 @@ keep. The control is something of an event that stays: a scan that does not find
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from hashlib import md5, sha1, sha256
 
 from refold.erase.model import Footprint, Target
@@ -29,8 +28,6 @@ VALUE = re.compile(r"\d|.@.")
 NUMERIC = re.compile(r"[\d\W]+")
 SEPARATOR = b"\n\0\n"
 BATCH_BYTES = 4 << 20
-
-Seal = Callable[[bytes], bytes]
 
 
 @dataclass(slots=True)
@@ -72,18 +69,6 @@ def digests(text: str) -> Iterator[bytes]:
 def is_searchable(text: str) -> bool:
     """Whether something can be looked for: it has a word, or is a number, that does not stand everywhere."""
     return is_long_enough(text)
-
-
-def sealed(footprint: Footprint, seal: Seal) -> bytes:
-    """Return a footprint sealed by `seal`, which knows the request's key."""
-    said = asdict(footprint) | {"digests": [digest.hex() for digest in footprint.digests]}
-    return seal(json.dumps(said).encode())
-
-
-def opened(raw: bytes, unseal: Seal) -> Footprint:
-    """Undo `sealed`."""
-    said = json.loads(unseal(raw))
-    return Footprint(tuple(said["needles"]), tuple(map(bytes.fromhex, said["digests"])), said["control"], said["shared"])
 
 
 def needles_of(footprint: Footprint) -> Needles:

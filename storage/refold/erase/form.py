@@ -66,7 +66,7 @@ class Outline:
 def sealed(request: Request, key: bytes, *, origin: str, nonce: bytes) -> Outline:
     """Return a request as it lies on disk."""
     outline = Outline(request.request_id, request.received, request.due, request.stage, request.history, b"")
-    body = crypto.seal(key, nonce, padded(canonical.encode(_encoded(request))), _bound(outline, origin))
+    body = crypto.seal(key, nonce, padded(canonical.encode(encoded(request))), _bound(outline, origin))
     return replace(outline, sealed=nonce + body)
 
 
@@ -74,14 +74,15 @@ def opened(outline: Outline, key: bytes, *, origin: str) -> Request:
     """Return the request of an outline. Raises crypto.Unauthentic under any key but its own."""
     nonce, body = outline.sealed[: crypto.NONCE_BYTES], outline.sealed[crypto.NONCE_BYTES :]
     whole = crypto.unseal(key, nonce, body, _bound(outline, origin))
-    return _decoded(outline, canonical.decode(whole[4 : 4 + int.from_bytes(whole[:4], "big")]))
+    return decoded(outline, canonical.decode(whole[4 : 4 + int.from_bytes(whole[:4], "big")]))
 
 
 def _bound(outline: Outline, origin: str) -> bytes:
     return LABEL + len(origin).to_bytes(4, "big") + origin.encode() + outline.bound
 
 
-def _encoded(request: Request) -> dict[str, Any]:
+def encoded(request: Request) -> dict[str, Any]:
+    """Return what is sealed of a request."""
     return {
         "selector": _selector(request.selector),
         "reason": request.reason,
@@ -95,7 +96,8 @@ def _encoded(request: Request) -> dict[str, Any]:
     }
 
 
-def _decoded(outline: Outline, said: Any) -> Request:
+def decoded(outline: Outline, said: Any) -> Request:
+    """Undo `encoded`. Raises ValueError, TypeError, KeyError."""
     return Request(
         outline.request_id,
         _selector_of(said["selector"]),

@@ -39,11 +39,16 @@ def lift(store: OpenStore, txn: str, data: bytes, *, now: Clock, drained: list[b
     """Let things be added again, and wait until nobody reads the older state any more."""
     assert isinstance(store, Store)
     _lift(store, txn, data, now=now)
+    drained.append(is_drained(store))
+
+
+def is_drained(store: Store) -> bool:
+    """Wait for whoever reads an older state, and return whether they have ended: who has not keeps what it has open."""
     try:
         with files.lock(store.vault.readers_lock, wait_seconds=DRAIN_SECONDS_MAX):
-            drained.append(True)
-    except Locked:  # whoever still reads keeps what it has open; the run says so
-        drained.append(False)
+            return True
+    except Locked:
+        return False
 
 
 def _lift(store: OpenStore, txn: str, data: bytes, *, now: Clock) -> None:

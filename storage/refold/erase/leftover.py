@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from refold import files, journal
+from refold.erase import dockets as docketed
 from refold.erase.blank import parts_of
 from refold.errors import Corrupt
 from refold.journal import FOLDER, Place, Step, Target
@@ -33,6 +34,14 @@ def steps(
     yield from _state(store, manifest)
     yield from _keyring(store, epoch)
     yield from _quarantine(store)
+
+
+def dockets(store: Store, *, but: bytes) -> Iterator[Step]:
+    """Yield the removals of all that other erasures were to be certified by: it may speak of whoever is erased now."""
+    for request_id in docketed.ids(store):
+        if request_id != but:
+            yield from _removal(store, Place.ROOT, docketed.key_path(store, request_id).name)
+            yield from _removal(store, Place.VAULT, f"{docketed.FOLDER}/{request_id.hex()}")
 
 
 def _parts(store: Store, log: Log, seqs: Sequence[int]) -> Iterator[Step]:

@@ -99,6 +99,11 @@ def path_of(store: Store, request_id: bytes) -> Path:
     return store.places.store / FOLDER / f"{KIND.name}-{request_id.hex()}.json"
 
 
+def is_there(store: Store, request_id: bytes) -> bool:
+    """Whether a request has a certificate."""
+    return files.look(path_of(store, request_id)) is not None
+
+
 def read(store: Store, request_id: bytes) -> bytes:
     """Return the certificate of a request. Raises Usage where there is none."""
     try:

@@ -89,20 +89,24 @@ def read(store: Store, request_id: bytes) -> Request:
     """Open a request. Raises KeyMissing where it went dark with whom it was about, Usage where there is none, Corrupt."""
     path = _path(store, request_id)
     try:
-        outline = _outline(path)
-    except FileNotFoundError:
-        raise Usage("no request has this id", hint="refold erase status") from None
-    try:
-        return form.opened(outline, store.keyring.request_key(request_id), origin=store.origin)
+        return form.opened(outline(store, request_id), store.keyring.request_key(request_id), origin=store.origin)
     except crypto.Unauthentic:
         raise KeyMissing("this request does not open: it went dark with whom it was about", path=path, hint="refold erase status") from None
 
 
+def outline(store: Store, request_id: bytes) -> Outline:
+    """Return what can be seen of a request without a key. Raises Usage where there is none, Corrupt."""
+    try:
+        return _outline(_path(store, request_id))
+    except FileNotFoundError:
+        raise Usage("no request has this id", hint="refold erase status") from None
+
+
 def living(store: Store) -> Iterator[Request]:
     """Yield every request that opens."""
-    for outline in outlines(store):
+    for one in outlines(store):
         try:
-            yield read(store, outline.request_id)
+            yield read(store, one.request_id)
         except KeyMissing:
             continue  # it is dark, as it is meant to be: its outline is all there is
 
@@ -141,12 +145,12 @@ def change(store: Store, request_id: bytes, how: Change, *, now: Clock, random: 
 def end(store: Store, request_id: bytes, stage: Stage, *, now: Clock, random: Random) -> None:
     """Write down how a request ended, also where it is dark by now: what is sealed in it then stays as it is, for nobody to open."""
     with files.lock(store.vault.path / FOLDER):
-        outline = _outline(_path(store, request_id))
-        history = (*outline.history, (stage, now()))
+        known = outline(store, request_id)
+        history = (*known.history, (stage, now()))
         try:
             request = read(store, request_id)
         except KeyMissing:
-            files.replace(_path(store, request_id), replace(outline, stage=stage, history=history).raw)
+            files.replace(_path(store, request_id), replace(known, stage=stage, history=history).raw)
         else:
             _write(store, replace(request, stage=stage, history=history), random=random)
 
@@ -236,9 +240,9 @@ def _require(request: Request, stages: frozenset[Stage]) -> None:
 
 def _write(store: Store, request: Request, *, random: Random) -> Request:
     key = store.keyring.request_key(request.request_id)
-    outline = form.sealed(request, key, origin=store.origin, nonce=random(crypto.NONCE_BYTES))
+    sealed = form.sealed(request, key, origin=store.origin, nonce=random(crypto.NONCE_BYTES))
     files.make_folder(store.vault.path / FOLDER)
-    files.replace(_path(store, request.request_id), outline.raw)
+    files.replace(_path(store, request.request_id), sealed.raw)
     return request
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from refold import canonical, extractors, journal
 from refold.asking import Model
@@ -30,6 +30,8 @@ from refold.extractors import Choice
 from refold.journal import LogCommit, Place, Step
 from refold.keys.keyring import Keyring, Secrets
 from refold.log import succession
+from refold.log.entry import Header
+from refold.log.log import Log
 from refold.model import Event
 from refold.outside import Clock, Random
 from refold.state.generation import State, read_current, state_folder
@@ -38,6 +40,7 @@ from refold.store import Store
 
 PLAN = "refold erase plan"
 ERASE = journal.Kind("erase")  # appends are held by its fence alone
+Note = Callable[[Reached], None]  # told what will have been reached, while it can still be taken back
 Review = Callable[[Sequence[Event]], bool]  # whether events that came after the plan hold a mention that nobody decided about
 
 
@@ -51,6 +54,10 @@ def silent(done: int, of: int) -> None:
     """Tell nobody how far it is."""
 
 
+def unnoted(reached: Reached) -> None:
+    """Write nothing down."""
+
+
 def run(
     store: Store,
     target: Target,
@@ -59,6 +66,7 @@ def run(
     review: Review = lambda events: False,
     carried: Collection[bytes] = (),
     dropped: Collection[bytes] = (),
+    docket: Note = unnoted,
     now: Clock,
     random: Random = os.urandom,
     progress: Report = silent,
@@ -66,12 +74,12 @@ def run(
     """Carry out an erasure and return what it reached.
 
     `choice` is by what the state was folded; `review` is asked about the events that came after the plan; `carried` are ids beside those
-    of subjects whose secrets go along, `dropped` those of them that do not any more. Raises Undecided, Drifted where the plan is not of
-    this log, ModelFailed, Locked, Blocked, Usage, WriteFailed.
+    of subjects whose secrets go along, `dropped` those of them that do not any more. `docket` is told what will be reached, right before
+    there is no way back. Raises Undecided, Drifted where the plan is not of this log, ModelFailed, Locked, Blocked, Usage, WriteFailed.
     """
     journal.require_clear(store.places)
     store.log.require_reached()
-    work = Work(store, target, choice or Choice.of(), review, carried, dropped, now, random, progress)
+    work = Work(store, target, choice or Choice.of(), review, carried, dropped, docket, now, random, progress)
     with epoch.alone(store.vault), extractors.modelled(store, work.choice, require=None, now=now, random=random) as (model, _):
         return _carried_out(work, model)
 
@@ -86,6 +94,7 @@ class Work:
     review: Review
     carried: Collection[bytes]
     dropped: Collection[bytes]
+    docket: Note
     now: Clock
     random: Random
     progress: Report
@@ -174,25 +183,35 @@ def _transact(work: Work, turn: journal.Turn, rebuild: Rebuild, begun: Begun) ->
         manifest = _delta(work, rebuild, full)
         calls = _calls(store, work.census.reach.ids)
         steps = [*_steps(work, begun, full, manifest, calls)]
+        coming = _coming(work, rebuild, begun, manifest, calls)
+        work.docket(coming)
     except BaseException:
         transaction.roll_back()
         raise
-    reach, is_kept = work.census.reach, work.target.mode is Mode.KEEP_CIPHERTEXT
-    replaced = [] if is_kept else parts_of(store.log.head.parts, reach.seqs)
     transaction.carry_out(steps, last=True)
     store.log.refresh()
+    return replace(coming, erasure_seqs=tuple(erasures_of(store.log, begun.epoch)), readers_drained=all(drained))
+
+
+def erasures_of(log: Log, epoch: int) -> dict[int, Header]:
+    """Return the erasure entries by which an epoch began, by their sequence numbers. Raises Corrupt."""
+    return {seq: header for seq, header in log.erasures() if header.epoch == epoch}
+
+
+def _coming(work: Work, rebuild: Rebuild, begun: Begun, manifest: Manifest | None, calls: Sequence[int]) -> Reached:
+    """Return what will have been reached, but for what is in the log then, and whether readers were waited for in vain."""
+    reach, is_kept = work.census.reach, work.target.mode is Mode.KEEP_CIPHERTEXT
     return Reached(
         epoch_before=begun.epoch - 1,
         epoch_after=begun.epoch,
-        erasure_seqs=tuple(seq for seq, header in store.log.erasures() if header.epoch == begun.epoch),
+        erasure_seqs=(),
         events=reach.events,
         shared_events=reach.shared,
         calls=len(calls),
         calls_replayed=rebuild.inputs[False],
         calls_made=rebuild.inputs[True],
-        parts_replaced=len(replaced),
+        parts_replaced=0 if is_kept else len(parts_of(work.store.log.head.parts, reach.seqs)),
         generation=manifest.pointer.number if manifest else 0,
-        readers_drained=all(drained),
     )
 
 
@@ -236,6 +255,7 @@ def _steps(work: Work, begun: Begun, full: Secrets, manifest: Manifest | None, c
     yield _commit(work, intents.ERASE, said)
     yield _commit(work, intents.LIFT, {})
     yield from leftover.steps(store, manifest, begun.epoch - 1, seqs=seqs, calls=calls, is_kept=is_kept)
+    yield from leftover.dockets(store, but=work.target.request_id)
 
 
 def _commit(work: Work, intent: str, said: Mapping[str, object]) -> LogCommit:
@@ -251,4 +271,4 @@ def _require_planned_here(store: Store, target: Target) -> None:
         )
 
 
-__all__ = ["ERASE", "Undecided", "run"]
+__all__ = ["ERASE", "Undecided", "erasures_of", "run"]

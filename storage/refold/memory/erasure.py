@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from refold import settings
+from refold import journal, settings
 from refold.errors import NotAllowed, Usage
 from refold.memory.opened import Opened
 from refold.model import AliasKind, EventId, SubjectId
 
 if TYPE_CHECKING:
+    from refold.erase.dockets import Docket
     from refold.erase.form import Outline
     from refold.erase.model import Decision, Mode, Reached, Request, Selector
     from refold.erase.plan import Plan
@@ -186,12 +187,22 @@ class Erasure(Opened):
     def erase_run(self, request_id: bytes, *, by: Choice | None = None, progress: Progress = silent) -> Reached:
         """Carry out an approved request, scan for what is left, and certify it as far as that goes.
 
-        `by` is what reads the events, as in `fold`: a model is asked again about those that it read beside what goes. Raises Blocked,
-        NotAllowed, Undecided where something came that nobody decided about.
+        One that was carried out already, by a run that was interrupted or that found something left, is scanned and certified. `by` is
+        what reads the events, as in `fold`: a model is asked again about those that it read beside what goes. Raises Blocked, NotAllowed,
+        Undecided where something came that nobody decided about.
         """
-        from refold.erase import find, plan, prove, requests
+        from refold.erase import conclusion
+
+        self._operator_only()
+        docket, is_drained = conclusion.awaited(self.store, request_id), None
+        if docket is None:
+            docket, is_drained = self._erased(request_id, by=by, progress=progress)
+        return conclusion.conclude(self.store, docket, is_drained=is_drained, now=self._now, random=self._random)
+
+    def _erased(self, request_id: bytes, *, by: Choice | None, progress: Progress) -> tuple[Docket, bool]:
+        """Carry out an approved request; return what it is to be certified by, and whether readers were waited for."""
+        from refold.erase import conclusion, dockets, find, plan, prove, requests
         from refold.erase.run import run
-        from refold.heads.configured import sign
 
         request = self.erase_show(request_id)
         target = requests.start(request)
@@ -200,9 +211,10 @@ class Erasure(Opened):
             plan.require_free(planned)
             review = find.reviewer(self.store, state, request.selector)
             known = prove.footprint_of(self.store, state, request, target)
+        conclusion.settle(self.store, request_id)
         carried, dropped = requests.carried(self.store, target)
         self._changed(request_id, lambda one: replace(one, stage=requests.Stage.RUNNING))
-        now, random = self._now, self._random
+        docket, epoch = dockets.Docket(request, known, planned.events), self.store.keyring.epoch
         try:
             reached = run(
                 self.store,
@@ -211,19 +223,22 @@ class Erasure(Opened):
                 review=review,
                 carried=carried,
                 dropped=dropped,
-                now=now,
-                random=random,
+                docket=lambda coming: dockets.keep(self.store, replace(docket, reached=coming), random=self._random),
+                now=self._now,
+                random=self._random,
                 progress=progress,
             )
         except BaseException:
-            self._back_from_running(request_id)
+            self._back_from_running(request_id, epoch)
             raise
-        requests.end(self.store, request_id, requests.Stage.ERASED, now=now, random=random)
-        sign(self.store, full=False, random=random)
-        proof = prove.prove(self.store, request, reached, known, erased_at=now(), events_planned=planned.events, now=now)
-        if proof.state.value != requests.Stage.REFUSED:  # it is erased, and what that is worth is not certified
-            requests.end(self.store, request_id, requests.Stage(proof.state.value), now=now, random=random)
-        return reached
+        return replace(docket, reached=reached), reached.readers_drained
+
+    def erase_waiting(self) -> list[bytes]:
+        """Return the requests that were carried out and are not certified yet: `erase_run` scans and certifies them."""
+        from refold.erase import conclusion
+
+        self._operator_only()
+        return conclusion.waiting(self.store)
 
     def erase_certificate(self, request_id: bytes) -> bytes:
         """Return the certificate of a request that was carried out. Raises Usage where there is none."""
@@ -232,11 +247,13 @@ class Erasure(Opened):
         self._operator_only()
         return prove.read(self.store, request_id)
 
-    def _back_from_running(self, request_id: bytes) -> None:
-        """Where nothing was erased, let the request be approved as it was before."""
-        from refold.erase import requests
+    def _back_from_running(self, request_id: bytes, epoch: int) -> None:
+        """Where nothing was erased, nor can be by completing what is left, let the request be approved as it was before."""
+        from refold.erase import dockets, requests
 
-        if any(one.request_id == request_id for one in requests.living(self.store)):
+        is_open = any(entry.forbids_changes for entry in journal.entries(self.places))
+        if not is_open and self.store.vault.live_epoch() == epoch:
+            dockets.destroy(self.store, request_id)
             self._changed(request_id, lambda one: replace(one, stage=requests.Stage.APPROVED))
 
     def _changed(self, request_id: bytes, how: Callable[[Request], Request]) -> Request:

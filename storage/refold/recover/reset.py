@@ -45,10 +45,11 @@ OURS = {
         r"|quarantine(/[0-9a-z.-]+)?"
         rf"|copies(/register|/{_TEMPORARY})?"
         rf"|requests(/[0-9a-f]{{32}}|/{_TEMPORARY})?"
+        rf"|dockets(/[0-9a-f]{{32}}|/{_TEMPORARY})?"
         rf"|tokens(/{tokens.NAME.pattern}\.json|/{_TEMPORARY})?"
         rf"|migrate(/(\.tmp-)?[0-9a-f]{{32}}(/move|/records|/source\.[0-9]+|/{_TEMPORARY})?)?"
     ),
-    Place.ROOT: re.compile(rf"{roots.FILE_NAME.pattern}|{_TEMPORARY}"),
+    Place.ROOT: re.compile(rf"{roots.FILE_NAME.pattern}|docket\.[0-9a-f]{{32}}|{_TEMPORARY}"),
 }
 
 

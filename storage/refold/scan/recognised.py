@@ -14,7 +14,7 @@ from refold.scan.joined import Data
 PART_COLUMNS = ["header", "payload", "payload_commit", "entry_hash"]
 RUN_NAME = re.compile(r"[0-9a-f]{32}")
 IN_STORE = re.compile(r"state/[0-9]{12}")
-IN_VAULT = re.compile(rf"keys/{FOLDER_NAME.pattern}/[a-z]+|(?:requests|copies|migrate|journal)/.+")
+IN_VAULT = re.compile(rf"keys/{FOLDER_NAME.pattern}/[a-z]+|(?:requests|dockets|copies|migrate|journal)/.+")
 
 
 def is_sealed(path: Path, data: Data) -> bool:

@@ -1,0 +1,115 @@
+"""What an erasure is certified by is sealed before it, opens after it, and is gone once it is certified."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from refold.erase import conclusion, dockets
+from refold.erase.dockets import Docket
+from refold.erase.model import Footprint, Reached, Request, Stage
+from refold.errors import Blocked, Corrupt, KeyMissing
+from refold.memory import Memory
+from tests.cli.conftest import Shell
+from tests.erase.small import CANARY, approved, event, filled
+from tests.journal import unsynced
+
+REACHED = Reached(1, 2, (), 5, 1, 0, 0, 0, 1, 3)
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with unsynced():
+        places = filled(tmp_path)
+        with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+            yield memory
+
+
+def docket_of(request: Request) -> Docket:
+    return Docket(request, Footprint((CANARY, "Ruth"), (bytes(32),), "rye bread", 3), 5)
+
+
+def left(memory: Memory) -> list[str]:
+    vault, root = memory.places.vault / dockets.FOLDER, memory.places.root
+    return [path.name for path in (*(vault.iterdir() if vault.exists() else ()), *root.glob("docket.*"))]
+
+
+def test_a_docket_opens_by_its_own_key_alone(memory: Memory):
+    request = memory.erase_show(approved(memory))
+    dockets.keep(memory.store, docket_of(request), random=os.urandom)
+    path, key = dockets.path_of(memory.store, request.request_id), dockets.key_path(memory.store, request.request_id)
+    assert CANARY.encode() not in path.read_bytes()
+    assert dockets.opened(memory.store, request.request_id) == docket_of(request)
+    kept = key.read_bytes()
+    key.write_bytes(bytes(32))
+    with pytest.raises(Corrupt, match="damaged"):
+        dockets.opened(memory.store, request.request_id)
+    key.unlink()
+    assert dockets.opened(memory.store, request.request_id) is None
+    key.write_bytes(kept)
+    dockets.destroy(memory.store, request.request_id)
+    assert left(memory) == []
+
+
+def test_what_was_found_and_seen_to_is_certified_by_running_it_again(memory: Memory, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    request_id = approved(memory)
+    notes = memory.places.store / "prefect" / "notes.txt"
+    notes.parent.mkdir()
+    notes.write_text(CANARY)
+    reached = memory.erase_run(request_id)
+    assert [one.stage for one in memory.erase_requests()] == [Stage.ERASED]
+    assert json.loads(memory.erase_certificate(request_id))["body"]["state"] == "refused"
+    with pytest.raises(KeyMissing):
+        memory.erase_show(request_id)
+    shell, short = Shell(tmp_path, capsys), request_id.hex()[:8]
+    assert f"refold erase run {short} --confirm {short}" in shell("erase", "status").out
+    residue = shell.json("audit", "--residue", "--request", short)
+    assert (residue.code, [hit["path"] for hit in residue.data["hits"]]) == (14, ["store/prefect/notes.txt"])
+    notes.unlink()
+    assert shell("audit", "--residue", "--request", short).code == 0
+    assert memory.erase_run(request_id) == reached
+    assert [one.stage for one in memory.erase_requests()] == [Stage.CERTIFIED]
+    assert left(memory) == []
+    assert "gone" in shell("audit", "--residue", "--request", short).err
+    assert shell("erase", "status", short).code == 0
+
+
+def test_the_next_erasure_waits_until_one_that_was_interrupted_is_certified_and_takes_along_what_had_its_turn(memory: Memory):
+    first = approved(memory)
+    second = memory.plan_erasure(event=event(memory.store, "8")).target.request_id
+    memory.erase_approve(second)
+    docket, _ = memory._erased(first, by=None, progress=lambda done, whole: None)  # and dies here
+    assert conclusion.waiting(memory.store) == [first]
+    with pytest.raises(Blocked, match="not certified yet"):
+        memory.erase_run(second)
+    notes = memory.places.store / "notes.txt"
+    notes.write_text(CANARY)
+    memory.erase_run(first)
+    notes.unlink()
+    memory.erase_run(second)
+    assert left(memory) == []
+    assert sorted(one.stage for one in memory.erase_requests()) == [Stage.CERTIFIED, Stage.ERASED]
+    with pytest.raises(KeyMissing):
+        memory.erase_run(first)
+    assert docket.reached is not None
+
+
+def test_a_run_that_is_refused_leaves_no_docket(memory: Memory):
+    request_id = approved(memory)
+    dockets.keep(memory.store, docket_of(memory.erase_show(request_id)), random=os.urandom)  # as one that was rolled back leaves it
+    memory.add("Ruth called me.", user_id="ben")
+    with pytest.raises(Exception, match="came after the plan"):
+        memory.erase_run(request_id)
+    assert left(memory) == []
+    assert memory.erase_show(request_id).stage is Stage.APPROVED
+
+
+def test_nothing_is_certified_where_the_disk_says_that_it_was_not_erased(memory: Memory):
+    request = memory.erase_show(approved(memory))
+    with pytest.raises(Corrupt, match="no entry of the log"):
+        conclusion.conclude(memory.store, replace(docket_of(request), reached=REACHED), is_drained=True, now=memory._now, random=os.urandom)
