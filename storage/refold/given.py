@@ -103,6 +103,14 @@ def fact_id(text: str) -> bytes:
         raise Usage("a fact id is an even number of hex digits", hint="refold facts") from None
 
 
+def call_id(text: str) -> bytes:
+    """Read the first hex digits of a call's id. Raises Usage."""
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        raise Usage("a call id is an even number of hex digits", hint="refold calls list") from None
+
+
 def alias_kind(alias: str) -> AliasKind:
     """Return what kind of alias this is by its form: an address, a number, a word, or a name."""
     if re.fullmatch(r"\S+@\S+\.\S+", alias):

@@ -10,32 +10,22 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from refold import settings, times
+from refold import times
 from refold.cli import arguments
 from refold.cli.command import FORMAT_VERSION, Command, opened
 from refold.cli.envelope import Outcome
 from refold.cli.visible import money, plural, table, visible
-from refold.errors import Usage
+from refold.given import call_id
 
 if TYPE_CHECKING:
     from refold.calls.costs import Cost
     from refold.calls.recording import Recording
-    from refold.calls.recordings import Recorded, Recordings
+    from refold.calls.recordings import Recorded
     from refold.memory import Memory
     from refold.model import Event
 
 FRAME = -1
 COLOURS = {"frame": "2", "event": "32", "fact": "34", "template": "36", "config": "35"}  # of ANSI; colour never says what the word does not
-
-
-def _recordings(given: Namespace, memory: Memory) -> Recordings:
-    """Open the recordings, which say what everybody said."""
-    from refold.calls.recordings import Recordings
-    from refold.outside import clock
-
-    if given.principal is not None:
-        settings.load().principal(given.principal).need_everything()
-    return Recordings(memory.store, now=clock, random=os.urandom)
 
 
 def _configure_list(command: ArgumentParser) -> None:
@@ -47,9 +37,9 @@ def _configure_list(command: ArgumentParser) -> None:
 def _list(given: Namespace) -> Outcome:
     tally: Counter[str] = Counter()
     with opened(given) as memory:
-        recordings = _recordings(given, memory)
+        recordings = memory.recordings()
         if given.by:
-            return _summed(given, memory, recordings)
+            return _summed(given, memory)
         found = list(itertools.islice(recordings.all(tally=tally), given.limit))
         totals = recordings.totals()
     lines = table(map(_row, found), head=("call", "when", "model", "answer", "events", "tokens", "cost")) if found else []
@@ -58,18 +48,11 @@ def _list(given: Namespace) -> Outcome:
     return Outcome(data, lines, format_version=FORMAT_VERSION)
 
 
-def _summed(given: Namespace, memory: Memory, recordings: Recordings) -> Outcome:
+def _summed(given: Namespace, memory: Memory) -> Outcome:
     """Sum all that can be opened: what is erased is in the total alone."""
-    from refold.calls.costs import by_run, by_source
-    from refold.state.generation import State
-
-    if given.by == "run":
-        sums = by_run(recordings.all())
-    else:
-        events = State.open(memory.store).table("events", ["event_id", "source"])
-        sums = by_source(recordings.all(), dict(zip(*(events[name].to_pylist() for name in ("event_id", "source")), strict=True)))
+    sums = memory.costs(by=given.by)
     shown = list(sums.items())[: given.limit]
-    data = {f"{given.by}s": [{given.by: name} | _counted(cost) for name, cost in shown], "total": recordings.totals().calls}
+    data = {f"{given.by}s": [{given.by: name} | _counted(cost) for name, cost in shown], "total": memory.recordings().totals().calls}
     rows = [
         (visible(name[:32]) or "not folded yet", f"{cost.calls:,}", f"{cost.prompt_tokens:,} + {cost.completion_tokens:,}")
         for name, cost in shown
@@ -97,14 +80,10 @@ def _configure_show(command: ArgumentParser) -> None:
 
 
 def _show(given: Namespace) -> Outcome:
-    try:
-        wanted = bytes.fromhex(given.call)
-    except ValueError:
-        raise Usage("a call id is an even number of hex digits", hint="refold calls list") from None
+    wanted = call_id(given.call)
     with opened(given) as memory:
-        recordings = _recordings(given, memory)
-        one = recordings.get(wanted)
-        events = recordings.events_of(one)
+        one = memory.call(wanted)
+        events = memory.recordings().events_of(one)
     made = one.recording
     data = _data(one) | {
         "segments": [_segment(segment, events) for segment in made.segments],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import functools
 from collections.abc import Callable, Coroutine
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
 
 from refold.memory.remember import Remember
 
@@ -13,38 +13,29 @@ Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
 
-def _awaited(verb: Callable[Given, Answer]) -> Callable[Given, Coroutine[Any, Any, Answer]]:
-    @functools.wraps(verb)
-    async def awaited(*given: Given.args, **named: Given.kwargs) -> Answer:
-        return await asyncio.to_thread(verb, *given, **named)
+class Waited(Generic[Given, Answer]):
+    """A verb as one to wait for. Whoever checks types sees its arguments and its answer: tests/library/awaited_types.py."""
 
-    return awaited
+    def __init__(self, verb: Callable[Concatenate[Any, Given], Answer]) -> None:
+        self._verb = verb
+        self.__doc__ = verb.__doc__
+
+    def __get__(self, memory: Remember | None, owner: type | None = None) -> Callable[Given, Coroutine[Any, Any, Answer]]:
+        """Return the verb of a memory."""
+        verb = self._verb
+
+        @functools.wraps(verb)
+        async def waited(*given: Given.args, **named: Given.kwargs) -> Answer:
+            return await asyncio.to_thread(verb, memory, *given, **named)
+
+        return waited
 
 
 class Awaited(Remember):
     """Add and ask from an event loop: `await memory.aadd(...)`. Arguments and results are those of the namesake."""
 
-    @property
-    def aadd(self):
-        """Add, awaited."""
-        return _awaited(self.add)
-
-    @property
-    def asearch(self):
-        """Search, awaited."""
-        return _awaited(self.search)
-
-    @property
-    def acontext(self):
-        """Context, awaited."""
-        return _awaited(self.context)
-
-    @property
-    def afacts(self):
-        """Facts, awaited."""
-        return _awaited(self.facts)
-
-    @property
-    def awhy(self):
-        """Why, awaited."""
-        return _awaited(self.why)
+    aadd = Waited(Remember.add)
+    asearch = Waited(Remember.search)
+    acontext = Waited(Remember.context)
+    afacts = Waited(Remember.facts)
+    awhy = Waited(Remember.why)

@@ -6,11 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from refold import given
 from refold.errors import Corrupt
 from refold.memory.opened import Opened
 
 if TYPE_CHECKING:
     from refold.heads.checkpoint import Checkpointed
+    from refold.heads.proof import Consistency, Inclusion
+    from refold.log.note import Verifier
     from refold.receipts.verify import Verified
     from refold.recover.audit import Audit
     from refold.verdict import Verdict
@@ -57,6 +60,36 @@ class Trust(Opened):
 
         self._operator_only()
         return verify(paper if isinstance(paper, bytes) else files.read(paper), known_keys(self.store))
+
+    def prove(self, seq: int) -> tuple[Inclusion, ...]:
+        """Prove that an entry is in the log, under each key that signed its head: each is text for `c2sp.org/tlog-proof`. Raises Usage."""
+        from refold.heads import proof
+
+        self._operator_only()
+        given.whole_number(seq, "seq")
+        return proof.inclusion(self.store, seq, random=self._random)
+
+    def prove_growth(self, size: int) -> Consistency:
+        """Prove that the log only grew since it had so many entries. Raises Usage."""
+        from refold.heads import proof
+
+        self._operator_only()
+        given.whole_number(size, "size")
+        return proof.consistency(self.store, size, random=self._random)
+
+    def keys(self) -> list[str]:
+        """Return the public keys that sign this log, as those who verify need them."""
+        from refold.heads.checkpoint import known_keys
+
+        self._operator_only()
+        return [str(key) for key in known_keys(self.store)]
+
+    def key_rotate(self) -> Verifier:
+        """Let another key sign this log from now on, vouched for by the old one."""
+        from refold.heads.rotation import rotate
+
+        self._operator_only()
+        return rotate(self.store, random=self._random)
 
     def verify_log(self, *, deep: bool = False) -> Verdict:
         """Hold the log against what was signed and witnessed of it, `deep` entry by entry; write nothing.
