@@ -74,6 +74,13 @@ def check_types(texts: Mapping[str, object], lists: Mapping[str, object], metada
         raise Usage("a key of metadata is not text")
 
 
+def check_said(texts: Mapping[str, str | None]) -> None:
+    """Refuse a name or a key that is empty: what should have given it was not set, and it would stand for everybody's. Raises Usage."""
+    for name, value in texts.items():
+        if value is not None and not value.strip():
+            raise Usage(f"{name} is empty")
+
+
 def one_of(word: str, words: type[Word], what: str) -> Word:
     """Read one of a few words. Raises Usage."""
     try:

@@ -58,7 +58,7 @@ def _prompt(recipe: Path, name: str) -> str:
 def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
+    except (OSError, ValueError):  # a NUL in its name, or no UTF-8
         from refold.fold.recipe import HINT, SYMBOLIC
 
         shipped = sorted(found.stem for found in (settings.folder() / "recipes").glob("*.toml"))

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from refold.cli import catalogue
+from tests.cli.conftest import Printed
 
 # One call of each command that opens a store.
 CALLS = {
@@ -69,6 +70,8 @@ CALLS = {
     "copies confirm": ("copies", "confirm", "00", "--evidence", "seen"),
     "mcp": ("mcp", "--user", "ada"),
     "mcp token": ("mcp", "token", "laptop", "--for", "operator"),
+    "mcp tokens": ("mcp", "tokens"),
+    "mcp revoke": ("mcp", "revoke", "laptop"),
     "serve": ("serve", "--port", "4999"),
 }
 
@@ -77,7 +80,7 @@ def test_every_command_is_called_here():
     apart = {"init", "demo", "help"}
     apart |= {"audit", "recover", "reset", "restore", "verify"}  # they look at what cannot be opened: tests/recover, copies, receipts
     apart |= {"scan"}  # it needs no memory: tests/scan
-    apart |= {"mcp tokens", "mcp revoke", "mcp config"}  # they open a memory as `mcp token` does
+    apart |= {"mcp config"}  # it opens a memory as `mcp token` does
     assert {name.partition(" --")[0] for name in CALLS} | apart == set(catalogue.COMMANDS)
 
 
@@ -347,6 +350,60 @@ def test_a_full_disk(shell, form, call, tmp_path):
     assert {path: after[path] for path in before} == before
     assert [path for path in after if "commits" in path.parts] == [path for path in before if "commits" in path.parts]
     assert shell("status").code == 0
+
+
+def without_permission():
+    """Take from this process, if it is root's, what lets it pass by file modes."""
+    import ctypes
+
+    header, data = (ctypes.c_uint32 * 2)(0x20080522, 0), (ctypes.c_uint32 * 6)()  # version 3: effective, permitted, inheritable, twice
+    system = ctypes.CDLL(None, use_errno=True)
+    assert system.capget(header, data) == 0
+    data[0] &= ~0b110  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+    assert system.capset(header, data) == 0
+
+
+def apart(shell, before, *argv):
+    """Run a command line in a child of this process that has lost something `before`."""
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            before()
+            said = shell.json(*argv)
+            os.write(writer, json.dumps([said.code, said.out, said.err]).encode())
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as file:
+        said = Printed(*json.loads(file.read()))
+    os.waitpid(pid, 0)
+    return said
+
+
+def test_a_place_that_may_not_be_read(shell, call, tmp_path):
+    for place in ("store", "vault", "root"):
+        (tmp_path / place).chmod(0)
+        try:
+            printed = apart(shell, without_permission, *call)
+        finally:
+            (tmp_path / place).chmod(0o700)
+        if place == "root" and (call[0] in ("mirror", "backup") or call[:2] == ["key", "show"]):
+            assert printed.code == 0  # what is sealed is copied as it is
+        else:
+            refused(printed, "json", 16, "not-allowed")
+
+
+@pytest.mark.parametrize("call", [name for name in CALLS if name not in ("serve", "mcp")], indirect=True)  # those go on until stopped
+def test_a_disk_that_takes_nothing(shell, call, tmp_path):
+    before = listing(tmp_path)
+    printed = apart(shell, full_disk, *call)
+    after = listing(tmp_path)
+    assert {path: after[path] for path in before} == before
+    assert [path for path in after if "commits" in path.parts] == [path for path in before if "commits" in path.parts]
+    assert printed.code in (0, 1, 2, 10), printed
+    if printed.code == 1:
+        assert printed.envelope["findings"][0]["code"] == "RF-WRITE-001"
 
 
 @pytest.mark.parametrize("place", ["store", "vault", "root"])

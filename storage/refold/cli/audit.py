@@ -84,6 +84,8 @@ def _run(given: Namespace) -> Outcome:
         raise Usage("--request says what --residue looks for", hint="refold audit --help")
     if given.residue:
         return _residue(given)
+    if given.needles or given.extra or given.control:
+        raise Usage("--for, --extra and --control go with --residue: without it nothing is looked for", hint="refold audit --help")
     from refold.recover.audit import Area, audit
 
     places = places_of(given)

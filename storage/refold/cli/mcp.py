@@ -14,6 +14,7 @@ from refold.cli.envelope import Finding, Outcome, say
 from refold.cli.serve import interrupt
 from refold.cli.visible import plural, table, visible
 from refold.errors import Usage
+from refold.given import check_said
 from refold.mcp import agents
 from refold.settings import Principal
 
@@ -59,6 +60,7 @@ def _narrowed(name: str | None, user: str | None) -> Principal:
     if name is None and user is None:
         raise Usage("whose memory the agent may see is not said: --user NAME, or --as NAME", hint="refold help mcp")
     who = settings.load().principal(name) if name else Principal("user", frozenset())
+    check_said({"user": user})
     if user is None:
         return who
     if who.users is not None and user not in who.users:

@@ -62,6 +62,9 @@ def _sources(places: Places, copies: Sequence[Path]) -> Sources:
     from refold import settings
     from refold.recover.sources import known
 
+    for copy in copies:
+        if not copy.is_dir():
+            raise Usage("there is no folder here to heal from", path=copy, hint="refold help copies")
     return known(places, settings.load(), [copy.absolute() for copy in copies])
 
 

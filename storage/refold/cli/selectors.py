@@ -34,6 +34,7 @@ def _time(text: str) -> int:
 
 def selector(given: Namespace) -> Selector:
     """Return what a command line selects. Raises Usage."""
+    given_as.check_said({"user": given.user})
     aliases = [(AliasKind.HANDLE, given.user)] if given.user else []
     if given.aliases:
         aliases += aliases_of(lines_of(given.aliases))

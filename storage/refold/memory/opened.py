@@ -100,7 +100,9 @@ class Opened:
 
     def scope(self, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> Scope:
         """Return the scope that is meant: as it is named, and where the principal has one user only, theirs. Raises NotAllowed, Usage."""
-        given.check_types({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}, {}, None)
+        named = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+        given.check_types(named, {}, None)
+        given.check_said(named)
         scope = Scope(user_id, agent_id, run_id)
         return self._principal.limit(scope) if self._principal else scope
 

@@ -46,5 +46,7 @@ class People(Opened):
         from refold.erase import find, report
 
         self._operator_only()
+        if selector.is_empty:
+            raise Usage("nobody and nothing is selected", hint="refold help requests")
         with self._knowing() as state:
             return report.report(self.store, state, selector, progress=progress or find.silent)

@@ -51,6 +51,7 @@ class Remember(Ask):
         """
         texts = {"text": text, "user_id": user_id, "agent_id": agent_id, "run_id": run_id, "author": author, "key": key}
         given.check_types(texts, {"subjects": subjects, "audience": audience}, metadata)
+        given.check_said({"key": key})
         draft = Draft(
             text,
             source=source if isinstance(source, Source | None) else Source.parse(source),

@@ -65,7 +65,7 @@ def audit(places: Places, areas: Collection[Area] = (), *, deep: bool = False, l
     how = log or LogOptions()
     verdicts: list[Verdict] = []
     with ExitStack() as held:
-        store = None if areas or deep or how.from_checkpoint else _opened(places, held)
+        store = None if areas or deep or how.from_checkpoint is not None else _opened(places, held)
         seen = _listed(store) if store else None
         wanted = tuple(area for area in Area if area in areas or (not areas and not (seen and area is Area.LOG)))
         looks: dict[Area, Callable[[], Iterator[Finding]]] = {
