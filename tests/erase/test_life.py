@@ -99,6 +99,53 @@ def test_decisions_come_as_lines_too_and_wrong_ones_are_refused(shell: Shell, tm
     assert shell.json("erase", "plan", request_id).data["events"] == 2
 
 
+def test_who_asks_for_somebody_whom_nobody_knows_is_told(shell: Shell, monkeypatch: pytest.MonkeyPatch):
+    for names, unknown in (("nobody here\nruth\n", 1), ("RUTH\n", 0)):
+        typed(monkeypatch, names)
+        asked_for = shell.json("erase", "request", "--aliases", "-")
+        assert (asked_for.code, asked_for.data["unknown"]) == (0, unknown)
+        assert asked_for.out.count("nobody is known by 1 of the names") == unknown
+
+
+def test_a_plan_shows_copies_with_their_dues_and_a_certificate_is_made_anew_when_they_are_gone(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+):
+    due = ("--due", "2026-03-01")
+    keys, table = (
+        shell.json("copies", "add", *what).data["copy"]["copy_id"] for what in (("escrow", "a safe", *due), ("export", "a table"))
+    )
+    shell("copies", "add", "backup", "the attic")
+    request_id = asked(shell, monkeypatch)
+    shell("erase", "review", request_id, "--all", "concerns")
+    planned = shell.json("erase", "plan", request_id).data["copies"]
+    assert {(one["kind"], one["state"], one["due"]) for one in planned} == {
+        ("escrow", "open", "2026-03-01T00:00:00Z"),
+        ("export", "open", None),
+        ("backup", "dark", None),
+    }
+    assert "2026-03-01" in shell("erase", "plan", request_id).out
+    shell("erase", "approve", request_id)
+    assert confirmed(shell, request_id, form="json").data["stage"] == "certified-except"
+    first = shell.json("erase", "certificate", request_id).data["certificate"]
+    renewed = shell.json("copies", "confirm", table, "--evidence", "burnt").data["certificates"]
+    assert renewed == [{"request_id": request_id, "state": "certified-except"}]
+    second = shell.json("erase", "certificate", request_id).data["certificate"]
+    assert {copy["kind"]: copy["state"] for copy in second["copies"]} == {"escrow": "open", "export": "done", "backup": "dark"}
+    shell("copies", "add", "escrow", "a safe")  # the keys of now, at the place of those of before
+    assert "made anew: certified\n" in shell("copies", "confirm", table, "--evidence", "burnt, again").out
+    last = shell.json("erase", "certificate", request_id).data["certificate"]
+    assert (last["state"], last["reasons"]) == ("certified", [])
+    assert first["replaces"] is None
+    assert len({first["replaces"], second["replaces"], last["replaces"]}) == 3
+    changing = {"copies", "made_at", "reasons", "replaces", "state"}
+    assert {name: value for name, value in last.items() if name not in changing} == {
+        name: value for name, value in first.items() if name not in changing
+    }
+    assert [one["stage"] for one in shell.json("erase", "status").data["requests"]] == ["certified"]
+    assert keys in {copy["id"] for copy in last["copies"]}
+    assert shell.json("copies", "confirm", table, "--evidence", "burnt").data["certificates"] == []
+
+
 def test_undecided_mentions_stop_the_run(shell: Shell, monkeypatch: pytest.MonkeyPatch):
     request_id = asked(shell, monkeypatch)
     assert "undecided" in shell("erase", "plan", request_id).err

@@ -22,7 +22,7 @@ from tests.conftest import now
 
 CHILD = Principal("child", frozenset({"family"}), ("ada",))
 NOTHING = Plan(
-    Target(bytes(16), frozenset(), frozenset(), frozenset(), 0, b""), PlanDiff((), (), 0, 0), 0, 0, {}, (), (), 0, frozenset(), 0
+    Target(bytes(16), frozenset(), frozenset(), frozenset(), 0, b""), PlanDiff((), (), 0, 0), 0, 0, {}, (), (), 0, frozenset(), 0, ()
 )
 OPERATORS = {
     "backup": lambda memory: memory.backup("out"),
@@ -50,6 +50,8 @@ OPERATORS = {
     "erase_plan": lambda memory: memory.erase_plan(bytes(16)),
     "erase_refuse": lambda memory: memory.erase_refuse(bytes(16), "a court"),
     "erase_release": lambda memory: memory.erase_release(bytes(16)),
+    "erase_renew": lambda memory: memory.erase_renew(),
+    "erase_waiting": lambda memory: memory.erase_waiting(),
     "erase_request": lambda memory: memory.erase_request(Selector(before=1)),
     "erase_requests": lambda memory: memory.erase_requests(),
     "erase_run": lambda memory: memory.erase_run(bytes(16)),

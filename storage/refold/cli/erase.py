@@ -18,6 +18,7 @@ from refold.cli.progress import progress
 from refold.cli.visible import from_here, plural, table, visible
 from refold.erase.model import Decision, Mode, Request, Stage
 from refold.errors import KeyMissing, Usage
+from refold.model import normalise
 
 if TYPE_CHECKING:
     from refold.erase.form import Outline
@@ -41,21 +42,26 @@ def _configure_request(command: ArgumentParser) -> None:
 
 def _request(given: Namespace) -> Outcome:
     with opened(given) as memory:
+        selector = selectors.selector(given)
         made = memory.erase_request(
-            selectors.selector(given),
+            selector,
             received=given.received,
             due=given.due,
             mode=Mode.KEEP_CIPHERTEXT if given.keep_ciphertext else None,
             suppresses=not given.no_suppress,
             suppresses_aliases=given.suppress_aliases,
         )
+        known = {normalise(alias) for entries in memory.subjects().values() for entry in entries for _, alias in entry.aliases}
+    unknown = [alias for _, alias in selector.aliases if normalise(alias) not in known]
+    message = f"nobody is known by {len(unknown)} of the names that were given: only mentions can be found by them"
+    findings = [Finding("RF-UNKNOWN-001", "warning", message, remediation="refold subject find")] if unknown else []
     lines = [
         f"request {made.request_id.hex()}",
         f"due     {times.day(made.due)}",
         "",
         f"next    refold erase find {_short(made.request_id)}",
     ]
-    return Outcome(_data(made), lines, format_version=FORMAT_VERSION)
+    return Outcome(_data(made) | {"unknown": len(unknown)}, lines, findings, format_version=FORMAT_VERSION)
 
 
 def _configure_one(command: ArgumentParser) -> None:

@@ -15,7 +15,7 @@ TOPICS = {
     refold erase status                       every request, the first due first
 
 An event that concerns several people goes for all of them: the plan says whom else, and what they will not know any more. What the person
-said last and replaced something older may let the older hold again; the plan says that too.
+said last and replaced something older may let the older hold again; the plan says that too, and what is elsewhere, and by when it is due.
 
 A mention that nobody declared is a candidate until somebody decides: `concerns` lets the event go, `namesake` lets it stay. Candidates that
 are undecided stop the erasure, and so does whatever comes in meanwhile and mentions the person: it is found again, and reviewed.
@@ -75,7 +75,9 @@ are no copies: every erasure makes them anew.
 
 An erasure lists in its certificate what was made before it. Backups and mirrors of the store are dark by then, for whoever was erased:
 their keys are gone. A backup of the keys is not: destroy it, confirm that, and make it again. As long as one is open, the certificate
-says certified-except. The register is sealed in the vault, and outlives erasures: write nobody's name into it who may have to go.
+says certified-except; when you confirm it, the certificate is made anew, with the SHA-256 of the one it replaces.
+
+The register is sealed in the vault, and outlives erasures: write nobody's name into it who may have to go.
 """,
     ),
     "scan": (

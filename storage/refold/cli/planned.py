@@ -10,7 +10,7 @@ from refold.cli.visible import plural, table, visible
 from refold.model import SubjectId
 
 if TYPE_CHECKING:
-    from refold.erase.plan import Plan, Recipient
+    from refold.erase.plan import Elsewhere, Plan, Recipient
     from refold.reading import Fact
 
 SHOWN_MAX = 20  # facts of each kind that a person is shown
@@ -44,7 +44,25 @@ def plan_lines(made: Plan, names: Mapping[SubjectId, str]) -> list[str]:
         if facts:
             lines += ["", title, *table([_fact(mark, fact) for fact in facts[:SHOWN_MAX]], indent="  ")]
             lines += [f"  and {len(facts) - SHOWN_MAX:,} more (--format json)"] if len(facts) > SHOWN_MAX else []
-    return lines
+    return [*lines, *_copy_lines(made.copies)]
+
+
+def _copy_lines(copies: Sequence[Elsewhere]) -> list[str]:
+    rows = [
+        (
+            one.copy.copy_id[:8],
+            str(one.copy.kind),
+            str(one.state),
+            str(one.copy.owner),
+            times.day(one.copy.due) if one.copy.due is not None else "",
+            visible(one.copy.place),
+        )
+        for one in copies
+    ]
+    if not rows:
+        return []
+    head = ("copy", "kind", "then", "owed by", "due", "place")
+    return ["", "what is elsewhere, and what it is then", *table(rows, head=head, indent="  ")]
 
 
 def _fact(mark: str, fact: Fact) -> tuple[str, ...]:
@@ -73,6 +91,17 @@ def plan_data(made: Plan) -> dict[str, object]:
         "alike": sorted(one.hex() for one in made.alike),
         "unread": made.unread,
         "suppressed": len(made.target.suppressed),
+        "copies": [
+            {
+                "copy_id": one.copy.copy_id,
+                "kind": str(one.copy.kind),
+                "place": one.copy.place,
+                "owner": str(one.copy.owner),
+                "state": str(one.state),
+                "due": None if one.copy.due is None else times.iso(one.copy.due),
+            }
+            for one in made.copies
+        ],
     }
 
 

@@ -101,7 +101,13 @@ def _confirm(given: Namespace) -> Outcome:
         state = register.Standing(given.state)
         made = register.confirm(memory.store, given.copy, state, evidence=given.evidence, now=clock, random=os.urandom)
         live = memory.store.keyring.epoch
-    return Outcome({"copy": _data(made, live)}, [f"copy {made.copy_id} is {made.standing(live)}"], format_version=FORMAT_VERSION)
+        renewed = memory.erase_renew()
+    data = {"copy": _data(made, live), "certificates": [{"request_id": one.hex(), "state": str(stage)} for one, stage in renewed.items()]}
+    lines = [
+        f"copy {made.copy_id} is {made.standing(live)}",
+        *(f"the certificate of {one.hex()[:8]} is made anew: {stage}" for one, stage in renewed.items()),
+    ]
+    return Outcome(data, lines, format_version=FORMAT_VERSION)
 
 
 def _data(one: Copy, live_epoch: int) -> dict[str, object]:

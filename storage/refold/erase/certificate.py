@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 
 from refold import disclaimers
 from refold.erase.model import Footprint, Reached, Request
@@ -134,6 +135,8 @@ def said(evidence: Evidence) -> Body:
             "control": "found" if found.controls else "missing" if found.has_control else "none",
             "encodings": len(found.encodings),
         },
+        "scanned_at": evidence.made_at,
+        "replaces": None,
         "remains": [*REMAINS, *_kept_out(request)],
         "derived": BY_CONSTRUCTION,
         "copies": [
@@ -142,6 +145,24 @@ def said(evidence: Evidence) -> Body:
         "root": {"custody": evidence.root.custody, "destroyed_at": evidence.root.destroyed_at, "dark_at": evidence.root.dark_at},
         "disclaimers": [*CLAIMED_NOT, disclaimers.OF_ROOT[evidence.root.custody]],
     }
+
+
+def renewed(body: Body, raw: bytes, states: Mapping[str, str], *, made_at: int) -> Body | None:
+    """Return what a certificate says anew once copies are in these states, by their ids; None where that is what it says already.
+
+    All else stays: what was reached and found is as it was seen then.
+    """
+    copies = [{**copy, "state": states.get(copy["id"], copy["state"])} for copy in body["copies"]]
+    stands = {
+        Reason.COPIES.value: any(copy["state"] == "open" for copy in copies),
+        Reason.ROOT.value: body["root"]["dark_at"] > made_at,
+    }
+    why = [reason for reason in body["reasons"] if stands.get(reason, True)]
+    if copies == body["copies"] and why == body["reasons"]:
+        return None
+    said = {name: body[name] for name in KIND.fields}
+    state = state_of(map(Reason, why)).value
+    return said | {"copies": copies, "reasons": why, "state": state, "replaces": sha256(raw).hexdigest()}
 
 
 def _kept_out(request: Request) -> Iterator[str]:

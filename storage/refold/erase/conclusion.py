@@ -86,6 +86,17 @@ def conclude(
     return reached
 
 
+def renew(store: Store, *, now: Clock, random: Random) -> dict[bytes, Stage]:
+    """Make anew the certificates that waited for copies, or for a root, which are gone since; return what they say now, by request."""
+    renewed = {}
+    for one in requests.outlines(store):
+        if one.stage is Stage.CERTIFIED_EXCEPT and (state := prove.renew(store, one.request_id, now=now)):
+            renewed[one.request_id] = Stage(state.value)
+            if renewed[one.request_id] is not one.stage:
+                requests.end(store, one.request_id, renewed[one.request_id], now=now, random=random)
+    return renewed
+
+
 def _opens(store: Store, request_id: bytes) -> bool:
     try:
         requests.read(store, request_id)

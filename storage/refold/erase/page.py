@@ -56,6 +56,7 @@ def page(raw: bytes, body: Body) -> str:
     parts = [
         f'<p class="{MOODS[state]}"><strong>{escape(state.value)}</strong></p>',
         f'<p class="quiet">request <code>{escape(body["request"])}</code> · made on {day(body["made_at"])}</p>',
+        *([f'<p class="quiet">replaces the one of SHA-256 <code>{escape(body["replaces"])}</code></p>'] if body["replaces"] else ()),
         *(html.listing("Why it says no more", body["reasons"]) if body["reasons"] else ()),
         *html.section("What was asked", _asked(body)),
         *html.section("What was reached", _reached(body)),
@@ -100,6 +101,7 @@ def _at_most(number: int) -> str:
 def _scanned(body: Body) -> list[tuple[str, object]]:
     scan = body["scan"]
     return [
+        ("looked for on", day(body["scanned_at"])),
         ("traces found", f"{scan['hits']:,}"),
         ("files read", f"{scan['files']:,}, {scan['bytes']:,} bytes"),
         ("rows read with living keys", f"{scan['rows']:,}"),

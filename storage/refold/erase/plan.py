@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from refold import register
 from refold.calls.recordings import Recordings
 from refold.erase import requests
 from refold.erase.difference import PlanDiff, diff
@@ -24,10 +25,11 @@ from refold.log.entry import Header
 from refold.log.events import SubjectEntry
 from refold.model import AliasKind, EntryKind, Event, EventId, SubjectId
 from refold.outside import clock
+from refold.register import Copy, Standing
 from refold.state.generation import State
 from refold.store import Store
 
-__all__ = ["Hold", "Plan", "PlanDiff", "Recipient", "diff", "make", "recipients", "require_free", "target_of"]
+__all__ = ["Elsewhere", "Hold", "Plan", "PlanDiff", "Recipient", "diff", "make", "recipients", "require_free", "target_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,14 @@ class Hold:
 
 
 @dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """A copy of the register, and its state once the erasure is carried out: what is open then, somebody owes."""
+
+    copy: Copy
+    state: Standing
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """What an erasure would do, as the log and the state are now."""
 
@@ -63,6 +73,7 @@ class Plan:
     undecided: int  # mentions: they stop the erasure
     alike: frozenset[SubjectId]  # people who may be the same person under another id
     unread: int  # events that nobody can read any more
+    copies: tuple[Elsewhere, ...]  # of the register: what is elsewhere, and what becomes of it
 
     @property
     def calls(self) -> int:
@@ -89,6 +100,7 @@ def make(store: Store, state: State, request: Request) -> Plan:
         requests.undecided(request),
         found.alike,
         found.unread,
+        tuple(Elsewhere(one, one.standing(store.keyring.epoch + 1)) for one in register.copies(store)),
     )
 
 

@@ -18,8 +18,11 @@ from refold.erase.model import Footprint, Reached, Request, Target
 from refold.erase.residue import residue
 from refold.erase.who import people
 from refold.errors import Usage
+from refold.heads.checkpoint import known_keys
 from refold.outside import Clock
 from refold.receipts.certificate import KIND, State
+from refold.receipts.form import sign
+from refold.receipts.verify import verify
 from refold.scan.found import Scanned
 from refold.scan.walk import Progress
 from refold.state.generation import State as Folded
@@ -85,6 +88,30 @@ def prove(
     files.make_folder(path.parent)
     files.replace(path, raw)
     return Proof(certificate.state_of(certificate.reasons(evidence)), raw, path, scanned)
+
+
+def renew(store: Store, request_id: bytes, *, now: Clock) -> State | None:
+    """Make a certificate anew where a copy, or the root, is not what it says any more; return its state. None where nothing changed.
+
+    Raises Usage where there is none, Corrupt, WriteFailed.
+    """
+    raw = read(store, request_id)
+    body = verify(raw, known_keys(store)).body
+    made_at = max(now(), body["made_at"])
+    said = certificate.renewed(body, raw, _standings(store, body["reached"]["epoch_before"]), made_at=made_at)
+    if said is None:
+        return None
+    files.replace(path_of(store, request_id), sign(KIND, said, origin=store.origin, signer=store.log.signer(), made_at=made_at))
+    return State(said["state"])
+
+
+def _standings(store: Store, epoch: int) -> dict[str, str]:
+    """Return the states of the copies of the register, as an erasure that ended this epoch asks. One made anew since is not of before."""
+    live, standing = store.keyring.epoch, register.Standing
+    return {
+        one.copy_id: str(standing.DONE if one.state is standing.OPEN and one.epoch > epoch else one.standing(live))
+        for one in register.copies(store)
+    }
 
 
 def concerned(store: Store, reached: Reached) -> list[Copy]:

@@ -14,7 +14,7 @@ from refold.model import AliasKind, EventId, SubjectId
 if TYPE_CHECKING:
     from refold.erase.dockets import Docket
     from refold.erase.form import Outline
-    from refold.erase.model import Decision, Mode, Reached, Request, Selector
+    from refold.erase.model import Decision, Mode, Reached, Request, Selector, Stage
     from refold.erase.plan import Plan
     from refold.extractors import Choice
     from refold.memory.erased import Erased
@@ -239,6 +239,13 @@ class Erasure(Opened):
 
         self._operator_only()
         return conclusion.waiting(self.store)
+
+    def erase_renew(self) -> dict[bytes, Stage]:
+        """Make anew the certificates that waited for what is gone since, as the register of copies says; return their states."""
+        from refold.erase import conclusion
+
+        self._operator_only()
+        return conclusion.renew(self.store, now=self._now, random=self._random)
 
     def erase_certificate(self, request_id: bytes) -> bytes:
         """Return the certificate of a request that was carried out. Raises Usage where there is none."""

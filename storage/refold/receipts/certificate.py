@@ -14,7 +14,7 @@ from typing import Any
 
 from refold import disclaimers
 from refold.log.note import Verifier
-from refold.receipts.form import Body, Kind, count, each, flag, form, one_of, optional
+from refold.receipts.form import Body, Kind, count, each, flag, form, hash_hex, one_of, optional
 
 
 class State(StrEnum):
@@ -106,6 +106,8 @@ FIELDS = {
     "closure_level": one_of(*CLOSURES),
     "claim": one_of(*CLAIMS),
     "scan": form(SCAN),
+    "scanned_at": count,
+    "replaces": optional(hash_hex),  # the SHA-256 of the certificate that this one was made anew from
     "remains": each(one_of(*REMAINING)),
     "derived": one_of(BY_CONSTRUCTION),
     "copies": each(form(COPY)),
@@ -143,7 +145,7 @@ def check(body: Body, known: Sequence[Verifier]) -> list[str]:
         or any((reason in reasons) != holds for reason, holds in shown.items())
         or any(number != bucket(number) for number in counts)
         or reached["epoch_after"] <= reached["epoch_before"]
-        or not body["received"] <= body["erased_at"] <= body["made_at"]
+        or not body["received"] <= body["erased_at"] <= body["scanned_at"] <= body["made_at"]
     ):
         raise ValueError("a certificate that contradicts itself")
     return lines(body)
@@ -161,8 +163,9 @@ def lines(body: Body) -> list[str]:
         f"{reached['calls_at_most']:,} calls of models, by the keys of epoch {reached['epoch_before']}",
         f"mode: {body['mode']}; folded anew with closure {body['closure_level']}: at most {reached['calls_made_at_most']:,} calls made "
         f"again, {reached['calls_replayed_at_most']:,} replayed; the claim is {body['claim']}",
-        f"scan: {scan['hits']:,} traces in {scan['files']:,} files of {scan['bytes']:,} bytes and {scan['rows']:,} rows; "
-        f"control {scan['control']}",
+        f"scan on {day(body['scanned_at'])}: {scan['hits']:,} traces in {scan['files']:,} files of {scan['bytes']:,} bytes and "
+        f"{scan['rows']:,} rows; control {scan['control']}",
+        *([f"replaces the certificate of SHA-256 {body['replaces']}"] if body["replaces"] else ()),
         *(f"remains: {what}" for what in body["remains"]),
         *(_copy_line(copy) for copy in body["copies"]),
         f"root: {body['root']['custody']}, destroyed on {day(body['root']['destroyed_at'])}, dark on {day(body['root']['dark_at'])}",
