@@ -14,7 +14,8 @@ from refold import settings
 from refold.errors import Blocked, Corrupt, Usage
 from refold.heads import kept
 from refold.heads.checkpoint import given_up_by, vault_keys
-from refold.heads.configured import witnesses
+from refold.heads.configured import sign, witnesses
+from refold.heads.rotation import rotate
 from refold.heads.witness import HEADS
 from refold.journal import Direction
 from refold.memory import Memory
@@ -188,6 +189,20 @@ def test_a_witness_that_saw_a_head_which_was_given_up_is_not_cut_by_it_but_by_an
     assert verify(places, seen=seen).kind is Kind.INTACT, "nor later, where the log has as many entries again"
     forked = [SeenHead(seen[0].size, b"r" * 32, is_external=True)]
     assert [each.kind for each in verify(places, seen=forked).damage] == [DamageKind.FORK]
+
+
+@pytest.mark.parametrize("is_signed", [True, False])
+def test_an_end_that_brought_in_another_signing_key_is_given_up_and_the_log_says_the_key_again(is_signed, places):
+    with open_store(places) as store:
+        rotate(store, random=os.urandom)
+        if is_signed:
+            sign(store)
+    newest(places).unlink()
+    assert repaired(places).after.kind is Kind.INTACT
+    with open_store(places) as store:
+        say(store, "I like tea.")
+        assert sign(store).head.size == head_of(places).size
+    assert verify(places, deep=True, known=audit.known(places, settings.load())).kind is Kind.INTACT
 
 
 def test_from_a_checkpoint_on_a_head_that_was_given_up_below_it_is_not_missed(places):

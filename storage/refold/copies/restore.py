@@ -104,13 +104,13 @@ def plan(places: Places, source: Path, *, seen: Sequence[SeenHead], random: Rand
     given_up = _beyond(place, head, seen)
     listed = tuple(backup.listed(source, vault.public_keys, places.origin))
     _require_empty(places.store, listed)
-    since = _keys_since(vault, head)
+    since = keys_since(vault, head)
     if since and not given_up:  # nobody saw what came with them: then the log goes on from its own end, under the newest key
         given_up = (SeenHead(head.size, root_at(place, head, head.size), is_external=False),)
     return Restoration(source, kind, places.origin, head, listed, given_up, keys=since, epochs=keyring.epoch - head.epoch)
 
 
-def _keys_since(vault: Vault, head: Head) -> tuple[bytes, ...]:
+def keys_since(vault: Vault, head: Head) -> tuple[bytes, ...]:
     """Return the statements of the signing keys that a copy does not know yet, each signed by the key before it."""
     return tuple(files.read(vault.path / statement_path(each)) for each in range(key_after(head.commit) + 1, len(vault.public_keys) + 1))
 
@@ -124,7 +124,7 @@ def restore(places: Places, source: Path, *, confirm: str, seen: Sequence[SeenHe
         raise Usage(f"this is not the beginning of the store's origin (at least {PREFIX_LETTERS_MIN} letters)", hint=HINT)
     if unfinished := _unfinished(places):
         _require_same(places, source)
-        journal.recover(places, unfinished, Direction.COMPLETE, open_store=lambda: _half_open(places, random), intents=INTENTS)
+        journal.recover(places, unfinished, Direction.COMPLETE, open_store=lambda: half_open(places, random), intents=INTENTS)
         return None
     with journal.mutating(places, wait_seconds=0, random=random) as turn:
         found = plan(places, source, seen=seen, random=random)
@@ -138,7 +138,7 @@ def restore(places: Places, source: Path, *, confirm: str, seen: Sequence[SeenHe
         entries = [entry_of(each, keys=found.keys if not at else (), now=now, random=random) for at, each in enumerate(found.given_up)]
         let_go = forgotten(places, found.head.size) if found.given_up else ()
         steps: list[Step] = [*entries, *let_go]
-        with _half_open(places, random) as store:
+        with half_open(places, random) as store:
             gone = again.returned(store) if found.epochs else again.Returned((), ())
             steps += [again.commit(gone, now=now, random=random)] if found.epochs else []
             steps += [journal.write(Target(Place.STORE, AUTHORITY), authority), *again.removals(store, gone)]
@@ -249,8 +249,8 @@ def _require_empty(target: Path, listed: Sequence[Listed]) -> None:
             raise Usage("a copy is restored to an empty place, and something is there", path=target / path, hint=HINT)
 
 
-def _half_open(places: Places, random: Random) -> Store:
-    """Open the store before its store.json is there."""
+def half_open(places: Places, random: Random) -> Store:
+    """Open a store before its store.json is there, or whose log ends before the newest key: it is about to be gone on with."""
     return Store(places, open_vault(places.vault, places.root, random=random), random=random, is_restored=True)
 
 

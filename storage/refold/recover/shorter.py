@@ -7,7 +7,8 @@ that it does not reach: so a witness takes what follows for a successor and not 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -25,7 +26,7 @@ from refold.recover.history import COMMITS
 from refold.recover.survey import read_file
 from refold.recover.verify import place_of
 from refold.store import Places, Store, open_store, vault_of
-from refold.verdict import DamageKind, SeenHead, Verdict
+from refold.verdict import Damage, DamageKind, SeenHead, Verdict
 
 GIVE_UP = journal.Kind("give-up", blocks_appends=True)
 INTENT = "give-up"
@@ -73,13 +74,19 @@ def ending(places: Places, verdict: Verdict, seen: Sequence[SeenHead]) -> Ending
     """Return where a log could go on from; None where more is wrong with it than its end. Raises VerificationIncomplete."""
     place = place_of(places)
     unreadable = tuple(f"{COMMITS}/{commits.file_name(version)}" for version in _unreadable(place))
-    found = {each.path for each in verdict.damage if each.kind is not DamageKind.CUT}
+    found = {each.path for each in verdict.damage if not _is_cut(each, unreadable)}
     left = len(_versions(place)) - len(unreadable)
     if not verdict.damage or not left or found != set(unreadable):
         return None
     head = Ended(places).head
     signed = [SeenHead(each.head.size, each.head.root, is_external=False) for each in heads.signed(places)]
     return Ending(head.size, head.version, restore.beyond(head.size, [*seen, *signed]), unreadable)
+
+
+def _is_cut(damage: Damage, unreadable: Collection[str]) -> bool:
+    """Whether nothing is wrong but that more was there once: a head was seen, or a key follows that the log does not name."""
+    names_no_newest_key = damage.kind is DamageKind.SIGNATURE and damage.first == damage.end and damage.path not in unreadable
+    return damage.kind is DamageKind.CUT or names_no_newest_key
 
 
 def _versions(place: LogPlace) -> list[int]:
@@ -108,20 +115,23 @@ def give_up(places: Places, turn: journal.Turn, found: Ending, *, now: Clock, ra
         raise Blocked(message, path=place.folder, hint="refold help damage")
     if head.fence is not False:
         raise Blocked("the log that is left ends under the fence of an erasure", path=place.folder, hint="refold recover")
+    keys = restore.keys_since(vault_of(places), head)
     named = found.given_up or (SeenHead(found.size, restore.root_at(place, head, found.size), is_external=False),)
     away = {path: files.read(places.store / path) for path in found.unreadable}
     kept = [step for path, raw in away.items() for step in quarantine.keep(places, path, raw)]
-    entries = [_entry(each, away, now=now, random=random) for each in named]
+    entries = [_entry(each, away, keys=() if at else keys, now=now, random=random) for at, each in enumerate(named)]
     beside = [*restore.forgotten(places, found.size), *_beside(places, found.size), *replay.unfolded(places, found.size)]
     turn.commit(GIVE_UP, [*quarantine.folder(places), *kept, *entries, *beside], store=Ended(places), intents=INTENTS)
 
 
-def _entry(given_up: SeenHead, away: Mapping[str, bytes], *, now: Clock, random: Random) -> LogCommit:
+def _entry(given_up: SeenHead, away: Mapping[str, bytes], *, keys: Sequence[bytes], now: Clock, random: Random) -> LogCommit:
+    """Return the step of one head; `keys` are the statements of the signing keys that came with what is given up."""
     said = {
         "root": given_up.root.hex(),
         "size": given_up.size,
         "time": now(),
         "unreadable": [[path, journal.digest(raw).hex()] for path, raw in away.items()],
+        **({"keys": [canonical.decode(each) for each in keys]} if keys else {}),
     }
     return LogCommit(txn=random(16).hex(), intent=INTENT, data=canonical.encode(said))
 
@@ -134,7 +144,7 @@ def run(store: OpenStore, txn: str, data: bytes) -> None:
         raw = read_file(places.store / path)
         if raw is not None and journal.digest(raw).hex() == digest:
             files.remove(places.store / path)
-    with open_store(places) as opened:
+    with restore.half_open(places, os.urandom) as opened:
         restore.run(opened, txn, data)
 
 
