@@ -136,6 +136,7 @@ class Fold:
         closure_level: Level = Level.DECLARED,
         model: Model | None = None,
     ) -> None:
+        store.log.refuse_copy()
         journal.require_clear(store.places)
         self.store = store
         self._state = state

@@ -54,6 +54,7 @@ class Status:
     incomplete_since: int | None  # the first entry that damage took for good: all that is derived from there on lacks it
     blocked: str | None = None  # why nothing is added, where the log was found damaged
     lost: tuple[int, int] | None = None  # entries [first, end) that the vault has seen, and that are not in the log any more
+    behind: tuple[int, int] | None = None  # entries [first, end) that the store has, where this is a copy of it
 
 
 def read(store: Store, state: State) -> Status:
@@ -88,6 +89,7 @@ def read(store: Store, state: State) -> Status:
         incomplete_since=store.log.incomplete_since,
         blocked=_blocked(store),
         lost=store.log.lost,
+        behind=store.log.behind,
         calls=_calls(store),
         unfinished=0 if journal.is_running(store.places) else sum(entry.forbids_changes for entry in journal.entries(store.places)),
     )

@@ -14,9 +14,15 @@ from refold import files, settings
 from refold.copies import bring
 from refold.copies.mirror import mirror
 from refold.errors import Corrupt, Locked, RefoldError, Usage, WriteFailed
-from refold.log import compact
+from refold.heads.configured import sign
+from refold.log import compact, stored
 from refold.log.head import Place, newest
+from refold.memory import Memory
+from refold.recover import findings
+from refold.recover.audit import audit, options
+from refold.recover.remember import judged
 from refold.store import Places, Store, open_store
+from refold.verdict import Kind
 from tests.conftest import now
 from tests.copies.conftest import EVERY, as_store
 from tests.journal import CALLS, KILLED, changes_of, in_child, killing, tree
@@ -162,6 +168,45 @@ def test_nothing_is_added_to_a_mirror(store: Store, there: Path):
     mirror(store.places, there)
     with open_store(as_store(store.places, there)) as copy, pytest.raises(Usage, match="copy of a store"):
         say(copy, "two")
+
+
+def test_a_mirror_that_is_behind_says_that_it_is_a_copy_and_not_that_its_log_lost_its_end(store: Store, there: Path):
+    say(store, "one")
+    sign(store)
+    mirror(store.places, there)
+    say(store, "two")
+    sign(store)
+    where = as_store(store.places, there)
+    with open_store(where) as copy:
+        assert (copy.log.lost, copy.log.behind) == (None, (2, 3))
+    done = audit(where, log=options(where, settings.load({})))
+    assert [each.code for each in done.findings] == [findings.LOG_BEHIND]
+    assert done.verdict is not None
+    assert (done.verdict.kind, done.verdict.size) == (Kind.INTACT, 2)
+    newest = max((there / "log/commits").iterdir())
+    newest.unlink()  # what the mirror itself has signed heads of is missed in it
+    assert findings.LOG_CUT in {each.code for each in audit(where, log=options(where, settings.load({}))).findings}
+
+
+def test_what_is_wrong_with_a_mirror_holds_nothing_back_from_its_store(store: Store, there: Path):
+    say(store, "one")
+    mirror(store.places, there)
+    next((there / "log/parts").iterdir()).unlink()
+    assert judged(as_store(store.places, there), settings.load({})).kind is not Kind.INTACT
+    assert stored.read(store.places.vault) is None
+    say(store, "two")
+
+
+def test_no_state_is_made_in_a_mirror_and_nothing_is_signed_there(store: Store, there: Path):
+    say(store, "one")
+    mirror(store.places, there)
+    before = tree(there)
+    with Memory.open(there, vault=store.places.vault, root=store.places.root) as memory:
+        for change in (memory.fold, memory.checkpoint):
+            with pytest.raises(Usage, match="copy of a store"):
+                change()
+        assert memory.status().behind is None
+    assert tree(there) == before
 
 
 @pytest.mark.parametrize("name", ["store/mirror", "vault/mirror", "root/mirror", ".", "store"])

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from refold import canonical, files, journal, settings
+from refold.cli import main
 from refold.copies import restore as restores
 from refold.copies.backup import backup
 from refold.copies.mirror import mirror
@@ -210,8 +211,20 @@ def test_a_place_that_is_not_empty_is_refused_and_left_alone(store: Store, older
 def test_without_its_keys_nothing_is_restored(store: Store, older: tuple[Path, SeenHead], tmp_path: Path):
     source, seen = older
     where = Places(tmp_path / "new/store", tmp_path / "nowhere", store.places.root, store.origin)
-    with pytest.raises(KeyMissing):
+    with pytest.raises(KeyMissing, match="they come back first") as refused:
         plan(where, source, seen=[seen], random=os.urandom)
+    assert refused.value.hint == "refold restore --keys FILE --identity FILE"
+    with pytest.raises(KeyMissing):
+        restored(where, source, [seen])
+
+
+def test_the_command_on_an_empty_machine_says_that_the_keys_come_first(older: tuple[Path, SeenHead], tmp_path: Path, capsys):
+    source, _ = older
+    where = [f"--{place}={tmp_path / 'new' / place}" for place in ("store", "vault", "root")]
+    assert main(["restore", str(source), *where, "--format", "json"]) == 12
+    (finding,) = json.loads(capsys.readouterr().out)["findings"]
+    assert finding["remediation"] == "refold restore --keys FILE --identity FILE"
+    assert not (tmp_path / "new").exists()
 
 
 def test_a_backup_made_under_a_fence_keeps_it(store: Store, there: Path, tmp_path: Path):

@@ -32,8 +32,16 @@ from tests.recover.spoils import CASES, ahead, current_damaged, open_to_others, 
 ALL = tuple(f"--{area}" for area in Area)  # by name: the log is read, and not only listed
 README = Path(findings.__file__).with_name("README.md")
 
-# A process at work, a disk that refuses, a witness, settings that demand more: tests of their own.
-ELSEWHERE = {findings.RUNNING, findings.UNREADABLE, findings.LOG_CUT, findings.LOG_FORK, findings.LOG_POLICY, findings.LOG_UNASKED}
+# A process at work, a disk that refuses, a witness, settings that demand more, a copy: tests of their own.
+ELSEWHERE = {
+    findings.RUNNING,
+    findings.UNREADABLE,
+    findings.LOG_CUT,
+    findings.LOG_FORK,
+    findings.LOG_POLICY,
+    findings.LOG_UNASKED,
+    findings.LOG_BEHIND,
+}
 
 
 def test_every_code_has_a_case():

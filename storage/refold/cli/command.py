@@ -45,9 +45,9 @@ def cautions(memory: Memory, **scope: str | None) -> list[Finding]:
 
 
 def shortfalls(memory: Memory) -> list[Finding]:
-    """Return warnings where damage took entries for good, or the log has lost its end: whatever is derived lacks them."""
+    """Return warnings where damage took entries for good, or the log ends before what was seen of it: whatever is derived lacks them."""
     log = memory.store.log
-    return [*incomplete_since(log.incomplete_since), *cut(log.lost)]
+    return [*incomplete_since(log.incomplete_since), *cut(log.lost), *behind(log.behind)]
 
 
 def cut(lost: tuple[int, int] | None) -> list[Finding]:
@@ -57,6 +57,15 @@ def cut(lost: tuple[int, int] | None) -> list[Finding]:
     first, end = lost
     message = f"the log has lost its end: entries {first} to {end - 1} were there when its head was signed"
     return [Finding("RF-CUT-001", "warning", message, remediation="refold recover --log", details={"first": first, "end": end})]
+
+
+def behind(missing: tuple[int, int] | None) -> list[Finding]:
+    """Return the warning that a copy does not have all that its store has; none where it is None."""
+    if missing is None:
+        return []
+    first, end = missing
+    message = f"this is a copy, and behind its store: that has entries {first} to {end - 1} too"
+    return [Finding("RF-CUT-002", "warning", message, remediation="refold help copies", details={"first": first, "end": end})]
 
 
 def incomplete_since(seq: int | None) -> list[Finding]:

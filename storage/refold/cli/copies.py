@@ -112,6 +112,7 @@ def _restore_store(given: Namespace) -> Outcome:
     need_operator(given)
     source = given.folder.absolute()
     where = places(given.store, given.vault, given.root, origin=restore.origin_of(source))
+    restore.require_keys(where)
     chosen = settings.load()
     told = known(where, chosen)
     seen = [*told.seen, *restore.heads_seen(where, [Path(each) for each in chosen.mirror.folders])]

@@ -23,7 +23,8 @@ Keep it out of every backup of the vault. Whoever loses it loses the memory, for
         """
 Every event is sealed under a key of its own, made from the secrets in the vault; the vault is opened by the root.
 
-Vault or root lost: put it back from your backup, or name the right place with --vault and --root.
+Vault or root lost: put it back from your backup, or name the right place with --vault and --root. On a machine that has neither,
+`refold restore --keys FILE --identity FILE` makes both of a backup of the keys; then `refold restore DIR` makes the store.
 Without both, the store cannot be read by anybody.
 
     refold init --custody file       the root is a file, at --root: nothing else is needed
@@ -51,7 +52,8 @@ REFOLD_VAULT and REFOLD_ROOT.
 
 Copies of the store hold the log, the recorded calls and what is signed, never the state, which is derived, and never a key. Every file
 is checked before it leaves and read again where it arrived; what is damaged is not copied. A copy only gains files, and nothing in it is
-written over. It is no store of its own: it can be read like one (--store DIR), and nothing is added to it. It needs hard links.
+written over. It is no store of its own: it can be read like one (--store DIR), nothing is added to it, and no state is made in it. One
+that is behind its store says so. It needs hard links.
 
 A mirror follows the store. A log that does not continue what its mirror holds is refused: it was cut, or it is another history.
 A backup is of one moment, under a signed list of its files.

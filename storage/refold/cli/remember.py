@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from refold import disclaimers, times
 from refold.cli import arguments, model_fold, shown
-from refold.cli.command import FORMAT_VERSION, Command, cautions, cut, incomplete_since, opened
+from refold.cli.command import FORMAT_VERSION, Command, behind, cautions, cut, incomplete_since, opened
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.progress import progress
 from refold.cli.visible import from_here, money, plural, table
@@ -211,7 +211,7 @@ def _status_findings(status: Status) -> list[Finding]:
         found.append(Finding("RF-STATUS-002", "warning", status.finding, remediation="refold audit --state"))
     if status.blocked:
         found.append(Finding("RF-STATUS-004", "warning", status.blocked, remediation="refold recover --log"))
-    found += [*incomplete_since(status.incomplete_since), *cut(status.lost)]
+    found += [*incomplete_since(status.incomplete_since), *cut(status.lost), *behind(status.behind)]
     if status.pending:
         what = f"{plural(status.pending, 'event')} pending: a model did not answer about them; the next fold asks again"
         found.append(Finding("RF-STATUS-003", "warning", what, remediation="refold fold"))

@@ -19,7 +19,7 @@ from refold.copies import backup
 from refold.copies.backup import Listed
 from refold.copies.folder import HINT, Copy, files_in, kind_of
 from refold.erase import again
-from refold.errors import Blocked, Corrupt, Usage
+from refold.errors import Blocked, Corrupt, KeyMissing, Usage
 from refold.heads import kept
 from refold.heads.witness import HEADS
 from refold.journal import Condition, Direction, Intent, LogCommit, OpenStore, Place, Step, Target
@@ -42,6 +42,7 @@ WITNESS = PIN.parent.name
 ABANDONED = "abandoned"
 DIGEST_LETTERS = 16
 GITIGNORE = b"*\n"
+KEYS_FIRST = "refold restore --keys FILE --identity FILE"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ def plan(places: Places, source: Path, *, seen: Sequence[SeenHead], random: Rand
     kind = kind_of(source, places.origin)
     if kind is None:
         raise Usage("this is neither a backup nor a mirror", path=source, hint=HINT)
+    require_keys(places)
     vault = open_vault(places.vault, places.root, random=random)
     if vault.origin != places.origin:
         raise Usage("the vault holds the keys of another store", path=places.vault, hint="refold help keys")
@@ -110,6 +112,13 @@ def plan(places: Places, source: Path, *, seen: Sequence[SeenHead], random: Rand
     return Restoration(source, kind, places.origin, head, listed, given_up, keys=since, epochs=keyring.epoch - head.epoch)
 
 
+def require_keys(places: Places) -> None:
+    """Refuse to restore a store where no vault is: the keys come first. Raises KeyMissing."""
+    if files.look(places.vault / PIN) is None:
+        message = "no keys of this copy are here: they come back first, from a backup of the keys, or --vault and --root name them"
+        raise KeyMissing(message, path=places.vault, hint=KEYS_FIRST)
+
+
 def keys_since(vault: Vault, head: Head) -> tuple[bytes, ...]:
     """Return the statements of the signing keys that a copy does not know yet, each signed by the key before it."""
     return tuple(files.read(vault.path / statement_path(each)) for each in range(key_after(head.commit) + 1, len(vault.public_keys) + 1))
@@ -122,6 +131,7 @@ def restore(places: Places, source: Path, *, confirm: str, seen: Sequence[SeenHe
     """
     if len(confirm) < PREFIX_LETTERS_MIN or not places.origin.startswith(confirm.lower()):
         raise Usage(f"this is not the beginning of the store's origin (at least {PREFIX_LETTERS_MIN} letters)", hint=HINT)
+    require_keys(places)
     if unfinished := _unfinished(places):
         _require_same(places, source)
         journal.recover(places, unfinished, Direction.COMPLETE, open_store=lambda: half_open(places, random), intents=INTENTS)

@@ -76,8 +76,9 @@ def checkpoint(
     """Sign the head of the log as it lies on disk, attest `state` beside it, and let the witnesses take it.
 
     To attest a state, all is read. `required` is how many witnesses, the vault's own not counted, have to take the head. Raises Corrupt
-    where what was signed or seen before is not what is found, VerificationIncomplete, Blocked, KeyMissing.
+    where what was signed or seen before is not what is found, VerificationIncomplete, Blocked, KeyMissing, Usage.
     """
+    store.log.refuse_copy()
     journal.require_clear(store.places)
     known, folder = known_keys(store), store.places.store / CHECKPOINTS
     state = state if state is not None and state.absent is None and state.size else None

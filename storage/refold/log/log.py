@@ -119,8 +119,17 @@ class Log:
     @property
     def lost(self) -> tuple[int, int] | None:
         """The entries [first, end) at the end of the log that its vault has seen, and that are not there any more."""
-        longer = witnessed.beyond(self.vault, self._head.size)
-        return None if longer is None else (self._head.size, longer.size)
+        return None if self.is_copy else self._unreached()
+
+    @property
+    def behind(self) -> tuple[int, int] | None:
+        """The entries [first, end) that the store has, as its vault knows, and this copy of it has not."""
+        return self._unreached() if self.is_copy else None
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether this is the log of a mirror or a backup."""
+        return files.look(self.place.folder.parent / COPY) is not None
 
     def erasures(self) -> list[tuple[int, Header]]:
         """Return the entries that say what was erased: their sequence numbers and headers. Raises Corrupt."""
@@ -206,17 +215,24 @@ class Log:
     def probe(self) -> None:
         """Make sure, once, that this is no copy, and that its file system refuses to link onto a name that exists. Raises Usage."""
         if not self._probed:
-            if files.look(self.place.folder.parent / COPY) is not None:
-                raise Usage("this is a copy of a store: nothing is added to it", path=self.place.folder.parent, hint="refold help copies")
+            self.refuse_copy()
             if not files.refuses_existing_names(self.place.commits):
                 raise Usage(
                     "this file system lets a link replace a file, so writers could lose each other's commits", path=self.place.folder
                 )
             self._probed = True
 
+    def refuse_copy(self) -> None:
+        """Refuse to add anything to a mirror or a backup, or to make anything of it there. Raises Usage."""
+        if self.is_copy:
+            raise Usage("this is a copy of a store: nothing is added to it", path=self.place.folder.parent, hint="refold help copies")
+
     def require_reached(self) -> None:
-        """Make sure, once, that this log has every entry that its vault has seen: what is open later only grows. Raises Corrupt."""
-        if not self._reached and self.place.format == FORMAT:
+        """Make sure, once, that this log has every entry that its vault has seen: what is open later only grows. Raises Usage, Corrupt."""
+        if self._reached:
+            return
+        self.refuse_copy()
+        if self.place.format == FORMAT:
             witnessed.require_reached(self.vault, self._head.size)
         self._reached = True
 
@@ -228,6 +244,10 @@ class Log:
             self._keyring = self._signer = None
         self.tail.forget()
         self._reader.cache.clear()
+
+    def _unreached(self) -> tuple[int, int] | None:
+        longer = witnessed.beyond(self.vault, self._head.size)
+        return None if longer is None else (self._head.size, longer.size)
 
     def _control(
         self,

@@ -32,6 +32,7 @@ class Trust(Opened):
         from refold.recover.remember import judged
 
         self._operator_only()
+        self.store.log.refuse_copy()
         verdict = judged(self.places, settings.load(), now=self._now)
         if not verdict.is_whole:
             raise Corrupt(f"the log is damaged, so its head is not signed: {verdict.kind.value}", hint="refold recover --log")

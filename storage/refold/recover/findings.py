@@ -102,6 +102,9 @@ LOG_HEAD = Code("RF-LOG-015", W, "a signed head, or what was attested beside it,
 LOG_NOT_JUDGED = Code("RF-LOG-016", I, "the log is not judged, because its pinned key cannot be had", "refold audit --keys")
 LOG_UNASKED = Code("RF-LOG-017", W, "a witness could not be asked: what it has seen of the log was not compared", "refold help witness")
 LOG_REFUSED = Code("RF-LOG-018", B, "nothing is added to the log, because of what was kept of the last verdict on it", HEAL)
+LOG_BEHIND = Code(
+    "RF-LOG-019", W, "this is a copy, and behind its store: what the store has beyond it is not missed here", "refold help copies"
+)
 
 CURRENT_DAMAGED = Code("RF-STATE-001", B, "CURRENT is damaged: the next fold starts anew", "refold fold")
 MANIFEST_DAMAGED = Code("RF-STATE-002", B, "the manifest of the state is missing or damaged: the next fold starts anew", "refold fold")

@@ -11,6 +11,9 @@ from refold.heads import kept
 from refold.heads.checkpoint import vault_keys
 from refold.heads.configured import witnesses
 from refold.heads.kept import CHECKPOINTS, SignedHead
+from refold.keys.vault import Vault
+from refold.log.head import Place, newest
+from refold.log.log import COPY
 from refold.settings import Settings
 from refold.store import Places, vault_of
 from refold.verdict import Checkpoint, Known, SeenHead, Signed, Unasked
@@ -72,7 +75,21 @@ def known(places: Places, settings: Settings) -> Known:
     sizes = {each.size for each in attested}
     bare = [each for each in own if each.head.size not in sizes]
     local = tuple(Signed(each.head.size, each.head.root, f"{CHECKPOINTS}/{each.path.name}") for each in bare)
-    return Known(tuple(found), attested, local, tuple(unasked))
+    return Known(tuple(_within_reach(places, vault, found)), attested, local, tuple(unasked))
+
+
+def _within_reach(places: Places, vault: Vault, seen: Sequence[SeenHead]) -> Sequence[SeenHead]:
+    """Return the heads that a log is held against: of a copy, which may be behind its store, those that it reaches.
+
+    What lies beside the copy still counts whole: it was brought together with what it speaks of.
+    """
+    if files.look(places.store / COPY) is None:
+        return seen
+    try:
+        size = newest(Place(places.store / "log", vault.origin, vault.public_keys)).size
+    except (Corrupt, FileNotFoundError):
+        return seen
+    return [each for each in seen if each.size <= size]
 
 
 def damaged(places: Places) -> Iterator[Path]:

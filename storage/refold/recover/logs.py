@@ -7,7 +7,8 @@ from pathlib import Path
 
 from refold import canonical, files
 from refold.errors import Blocked, Corrupt, KeyMissing, UnsupportedVersion
-from refold.log import stored
+from refold.log import stored, witnessed
+from refold.log.log import COPY
 from refold.recover import findings, heads
 from refold.recover.findings import Code, Finding
 from refold.store import Places, is_log_of, vault_of
@@ -36,7 +37,14 @@ def look(places: Places, check: Callable[[], Verdict]) -> tuple[Verdict | None, 
         return None, [Finding(findings.LOG_NOT_JUDGED, places.store / "log", details={"found": without})]
     verdict = check()
     damage = (_finding(places, each) for each in verdict.damage)
-    return verdict, [*other(places), *damage, *_policy(places, verdict), *_refused(places, verdict), *_kept(places)]
+    return verdict, [
+        *other(places),
+        *damage,
+        *_policy(places, verdict),
+        *_refused(places, verdict),
+        *_kept(places),
+        *_behind(places, verdict),
+    ]
 
 
 def _without_key(places: Places) -> str | None:
@@ -84,6 +92,13 @@ def _refused(places: Places, verdict: Verdict) -> Iterator[Finding]:
             stored.require_intact(places.vault, places.store)
     except Blocked as error:
         yield Finding(findings.LOG_REFUSED, places.vault / stored.PATH, details={"found": error.message})
+
+
+def _behind(places: Places, verdict: Verdict) -> Iterator[Finding]:
+    """Find that this is a copy of a store which has more."""
+    longer = witnessed.beyond(vault_of(places), verdict.size)
+    if longer is not None and files.look(places.store / COPY) is not None:
+        yield Finding(findings.LOG_BEHIND, places.store, details={"first": verdict.size, "end": longer.size})
 
 
 def left_out(verdict: Verdict, *, has_calls: bool) -> Iterator[str]:

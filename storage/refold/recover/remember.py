@@ -5,6 +5,7 @@ from __future__ import annotations
 from refold import files
 from refold.errors import Blocked, NotAllowed, WriteFailed
 from refold.log import stored
+from refold.log.log import COPY
 from refold.log.stored import Stored
 from refold.outside import Clock, clock
 from refold.recover.audit import options, verified
@@ -30,6 +31,8 @@ def judged(places: Places, settings: Settings, *, deep: bool = False, now: Clock
 
 def remember_verdict(places: Places, verdict: Verdict, *, now: Clock = clock) -> bool:
     """Keep a verdict in the vault; whether it was kept. One that looked at less than what found the damage does not clear it."""
+    if files.look(places.store / COPY) is not None:
+        return False  # what is wrong with a copy holds nothing back from its store
     try:
         before = stored.read(places.vault)
     except Blocked:
