@@ -19,6 +19,7 @@ from tests import verify
 from tests.conftest import now
 from tests.journal import KILLED, SAMPLE, left, on, stopped_after
 from tests.journal.test_drift import end_without_clearing
+from tests.recover import untrue
 
 
 def stop(places: Places) -> Path:
@@ -384,4 +385,16 @@ CASES: dict[Code, list[Callable[[Places], None]]] = {
     findings.NOT_JUDGED: [not_judged],
     findings.STATE_DARK: [state_dark],
     findings.DEBRIS: [debris],
+    findings.CLOSURE_UNTILED: [untrue.untiled],
+    findings.CLOSURE_UNDECLARED: [untrue.another_digest],
+    findings.CLOSURE_BYTES: [untrue.other_text],
+    findings.CLOSURE_FRAME: [untrue.other_parameter],
+    findings.CLOSURE_INPUTS: [untrue.more_inputs],
+    findings.CLOSURE_TAG: [untrue.other_tag],
+    findings.CLOSURE_WIRE: [untrue.other_wire],
+    findings.CLOSURE_DAMAGED: [untrue.damaged],
+    findings.CLOSURE_NOT_JUDGED: [untrue.without_keys],
+    findings.CLOSURE_DARK: [untrue.dark],
+    findings.CLOSURE_WORDS: [untrue.of_no_recipe],
+    findings.CLOSURE_CALL: [untrue.by_call],
 }

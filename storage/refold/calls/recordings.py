@@ -112,15 +112,24 @@ class Recordings:
         found = [one for seq in self._index.find(ids) for one in self._open(log.row(seq), key_of, Counter())]
         return [one for one in found if one.recording.replay_tag == replay_tag(joined, canonical_form, body, one.recording.draw)]
 
-    def all(self, *, tally: Counter[str] | None = None) -> Iterator[Recorded]:
-        """Yield all that can be opened, newest first; count in `tally` what is dark or erased."""
+    def inputs(self) -> Mapping[bytes, tuple[int, Input]]:
+        """Return the events that all recordings rest on, each with its seq, as far as they are still there."""
+        log = self._store.calls
+        return {} if log is None else self._inputs({one for rows in log.rows() for one in _named(rows)})
+
+    def all(self, *, tally: Counter[str] | None = None, inputs: Mapping[bytes, tuple[int, Input]] | None = None) -> Iterator[Recorded]:
+        """Yield all that can be opened, newest first; count in `tally` what is dark or erased.
+
+        Who needs every one hands over `inputs()`, so that the log is not read anew for each part.
+        """
         log = self._store.calls
         if log is None:
             return
         head, _ = log.refresh()
         for part in reversed(head.parts):
             for rows in log.rows(part.first, part.end):
-                yield from reversed(self._open(rows, self._through_the_log(rows), Counter() if tally is None else tally))
+                key_of = self._through(self._inputs(_named(rows)) if inputs is None else inputs)
+                yield from reversed(self._open(rows, key_of, Counter() if tally is None else tally))
 
     def get(self, call_id: bytes) -> Recorded:
         """Return a recording by its id, or by how it begins. Raises Usage where there is none, or several; KeyMissing."""
@@ -134,7 +143,7 @@ class Recordings:
         if log is None or len(found) != 1:
             raise Usage("no call has this id" if not found else "several calls have ids that begin so", hint="refold calls list")
         rows = log.row(found[0][1])
-        opened = self._open(rows, self._through_the_log(rows), Counter())
+        opened = self._open(rows, self._through(self._inputs(_named(rows))), Counter())
         if not opened:
             raise KeyMissing("this call is dark: an event that the model saw was erased", entry_id=found[0][0].hex())
         return opened[0]
@@ -165,10 +174,8 @@ class Recordings:
         opened = open_rows(rows, key_of, self._bound_to, kinds=(EntryKind.CALL,), tally=tally)
         return [_recorded(*cell) for cell in opened]
 
-    def _through_the_log(self, rows: Rows) -> KeyOf:
-        """Return what derives the keys of some recordings from the events that they name."""
-        payloads = [payload for payload in rows.payloads() if payload is not None and payload[:2] == entry.SEALED_PREFIX]
-        inputs = self._inputs({one for payload in payloads for one in entry.ids_of(payload)[0]})
+    def _through(self, inputs: Mapping[bytes, tuple[int, Input]]) -> KeyOf:
+        """Return what derives the keys of recordings from the events that they name."""
         keyring = self._store.keyring
 
         def key_of(epoch: int, call_id: bytes, ids: tuple[bytes, ...], suite: int) -> bytes:
@@ -197,6 +204,12 @@ class Recordings:
         head, keyring = self._store.log.refresh()
         append.refuse_fence(head, keyring)
         succession.follow(log, head.epoch, now=self._now, random=self._random)
+
+
+def _named(rows: Rows) -> set[bytes]:
+    """Return the ids of events in front of some payloads."""
+    payloads = [payload for payload in rows.payloads() if payload is not None and payload[:2] == entry.SEALED_PREFIX]
+    return {one for payload in payloads for one in entry.ids_of(payload)[0]}
 
 
 def _is_readable(one: Sealable, keyring: Keyring) -> bool:

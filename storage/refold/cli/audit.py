@@ -21,6 +21,7 @@ from refold.errors import Blocked, Usage, VerificationIncomplete
 if TYPE_CHECKING:
     from refold.erase.model import Footprint
     from refold.recover.audit import Audit, LogOptions
+    from refold.recover.closure import Checked
     from refold.recover.findings import Finding as Found
     from refold.recover.listed import Listed
     from refold.store import Places, Store
@@ -31,6 +32,7 @@ AREAS = {
     "keys": "vault and root",
     "log": "every file of the log against what was signed",
     "state": "the folded state",
+    "closure": "every recorded call: whether it was made of the log's and the recipes' words alone",
 }
 DAMAGES_SHOWN_MAX = 20
 READ = "refold audit --log"
@@ -117,6 +119,7 @@ def _said(done: Audit) -> Outcome:
     lines = [f"looked at {', '.join(done.areas)}: " + _counted(counts)]
     lines += [f"root      kept {'in a token (PKCS #11)' if done.custody == 'pkcs11' else 'as a file'}"] if done.custody else []
     lines += [*(_verdict_lines(done.verdict, done.left_out) if done.verdict else ()), *(_listed_lines(done.listed) if done.listed else ())]
+    lines += _checked_lines(done.checked) if done.checked else ()
     data = {
         "audit_schema_version": AUDIT_SCHEMA_VERSION,
         "areas": [area.value for area in done.areas],
@@ -124,6 +127,7 @@ def _said(done: Audit) -> Outcome:
         "custody": done.custody,
         **({"verdict": verdict_data(done.verdict), "left_out": list(done.left_out)} if done.verdict else {}),
         **({"listed": _listed_data(done.listed)} if done.listed else {}),
+        **({"closure": asdict(done.checked)} if done.checked else {}),
         "text": "\n".join([*lines, *(line for each in found for line in finding_lines(each))]),
     }
     said = Outcome(data, lines, found, (disclaimers.AUDIT,), FORMAT_VERSION)
@@ -157,6 +161,13 @@ def verdict_data(verdict: Verdict) -> dict[str, object]:
         "digest": verdict.digest.hex(),
         "next": verdict.next,
     }
+
+
+def _checked_lines(checked: Checked) -> list[str]:
+    """Return how many recorded calls were held against the log, and what of them could not be."""
+    counts = {"dark": checked.dark, "sent by litellm itself": checked.by_call, "with words of no recipe here": checked.unknown_words}
+    left = ", ".join(f"{count:,} {what}" for what, count in counts.items() if count)
+    return [f"closure   {plural(checked.calls, 'call')} held against the log and the recipes" + (f"; {left}" if left else "")]
 
 
 def _verdict_lines(verdict: Verdict, left_out: Sequence[str]) -> Iterator[str]:

@@ -249,6 +249,9 @@ process always, closed as far as can be had.
 The worker reached for something, or made a system call that it may not make: the batch is not folded, and nothing is published.
 A library that it uses wants more than a computation needs; `--require-closure declared` folds without the worker.
 
+What a model was sent is looked at afterwards: `refold audit --closure` puts every recorded request together anew from the log and the
+recipes, and says of which it differs anywhere, and what it cannot say.
+
 Every measure, and what comes of each of some eighty attempts to get out: refold/closed/README.md in the package.
 """,
     ),

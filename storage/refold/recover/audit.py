@@ -9,7 +9,8 @@ from enum import StrEnum
 from pathlib import Path
 
 from refold.errors import Corrupt, KeyMissing, NotAllowed, RefoldError, Usage, VerificationIncomplete
-from refold.recover import findings, heads, keys, listed, logs, state, transactions
+from refold.recover import closure, findings, heads, keys, listed, logs, state, transactions
+from refold.recover.closure import Checked
 from refold.recover.findings import Finding, Severity
 from refold.recover.listed import Listed
 from refold.recover.verify import LENIENT, Progress, has_calls, verify, verify_calls
@@ -27,18 +28,20 @@ class Area(StrEnum):
     KEYS = "keys"
     LOG = "log"
     STATE = "state"
+    CLOSURE = "closure"
 
 
 @dataclass(frozen=True, slots=True)
 class Audit:
     """What an audit looked at, and what it found."""
 
-    areas: tuple[Area, ...]  # without the log where it was listed only
+    areas: tuple[Area, ...]  # without the log where it was listed only, and without the recorded calls where they were not read
     findings: tuple[Finding, ...]
     verdict: Verdict | None = None  # on the log, where it was read and could be judged
     listed: Listed | None = None  # the log, where it was listed only
     custody: str | None = None  # what keeps the root, where the keys were looked at and the vault says it
     left_out: tuple[str, ...] = ()  # what was not looked at of it where it was read
+    checked: Checked | None = None  # of the recorded calls, where they were read
 
     def count(self, severity: Severity) -> int:
         """Return how many findings have a severity."""
@@ -60,25 +63,29 @@ def audit(places: Places, areas: Collection[Area] = (), *, deep: bool = False, l
     """Look at some areas, or at all. `deep` also reads what is only listed otherwise. What cannot be read is a finding.
 
     The log is read where it is asked for by name, `deep` or from a checkpoint; among all areas it is listed, and read only where
-    that finds something. Raises Usage where no checkpoint is the one to begin from.
+    that finds something. The recorded calls are read where they are asked for by name, or `deep`. Raises Usage where no checkpoint
+    is the one to begin from.
     """
     how = log or LogOptions()
     verdicts: list[Verdict] = []
+    checked = Checked()
     with ExitStack() as held:
         store = None if areas or deep or how.from_checkpoint is not None else _opened(places, held)
         seen = _listed(store) if store else None
-        wanted = tuple(area for area in Area if area in areas or (not areas and not (seen and area is Area.LOG)))
+        unread = {*((Area.LOG,) if seen else ()), *(() if deep else (Area.CLOSURE,))}
+        wanted = tuple(area for area in Area if area in areas or (not areas and area not in unread))
         looks: dict[Area, Callable[[], Iterator[Finding]]] = {
             Area.TRANSACTIONS: lambda: transactions.look(places),
             Area.KEYS: lambda: keys.look(places),
             Area.LOG: lambda: _log(places, deep, how, verdicts),
             Area.STATE: lambda: state.look(places, deep=deep, opened=store),
+            Area.CLOSURE: lambda: closure.look(places, checked),
         }
         found = tuple(finding for area in wanted for finding in _readable(looks[area]))
     custody = keys.custody_of(places) if Area.KEYS in wanted else None
     verdict = verdicts[0] if verdicts else None
     left_out = tuple(logs.left_out(verdict, has_calls=has_calls(places))) if verdict else ()
-    return Audit(wanted, found, verdict, seen, custody, left_out)
+    return Audit(wanted, found, verdict, seen, custody, left_out, checked if Area.CLOSURE in wanted else None)
 
 
 def _opened(places: Places, held: ExitStack) -> Store | None:

@@ -41,7 +41,8 @@ class Finding:
     def remediation(self) -> str:
         """Return the command to run next."""
         path = shlex.quote(str(self.path)) if self.path else "PATH"
-        return self.code.remediation.replace("ID", self.transaction_id or "ID").replace("PATH", path)
+        which = self.transaction_id or str(self.details.get("call_id", "ID"))
+        return self.code.remediation.replace("ID", which).replace("PATH", path)
 
 
 B, I, W, N = Severity.BLOCKER, Severity.INCOMPLETE, Severity.WARNING, Severity.NOTICE  # noqa: E741
@@ -117,6 +118,22 @@ LOG_DAMAGED = Code("RF-STATE-008", B, "the log that the state was folded from ca
 NOT_JUDGED = Code("RF-STATE-009", I, "the state is not judged, because its keys cannot be had", "refold audit --keys")
 STATE_DARK = Code("RF-STATE-010", W, "the state belongs to an epoch that is over: the next fold starts anew", "refold fold")
 DEBRIS = Code("RF-STATE-011", N, "files lie in the state that nothing names: a fold sweeps those of its own after a day", "refold fold")
+
+SHOW = "refold calls show ID"
+CLOSURE_UNTILED = Code("RF-CLOSURE-002", B, "a byte of a recorded request belongs to no segment, or to two", SHOW)
+CLOSURE_UNDECLARED = Code("RF-CLOSURE-003", B, "a recorded request holds an event that the log does not have as it is named there", SHOW)
+CLOSURE_BYTES = Code("RF-CLOSURE-004", B, "bytes of a recorded request are not what the digest of their segment stands for", SHOW)
+CLOSURE_FRAME = Code("RF-CLOSURE-005", B, "a recorded request is another than what its parts render to", SHOW)
+CLOSURE_INPUTS = Code("RF-CLOSURE-006", B, "a recording is sealed under other events than its request is made of", SHOW)
+CLOSURE_TAG = Code("RF-CLOSURE-007", B, "the keyed digest of a recording is not that of its request", SHOW)
+CLOSURE_WIRE = Code("RF-CLOSURE-008", B, "what was about to leave for a recorded call says something else than its request", SHOW)
+CLOSURE_DAMAGED = Code("RF-CLOSURE-009", B, "the recorded calls cannot be read", HEAL)
+CLOSURE_NOT_JUDGED = Code("RF-CLOSURE-010", I, "the recorded calls are not judged, because their keys cannot be had", "refold audit --keys")
+CLOSURE_DARK = Code("RF-CLOSURE-011", N, "recorded calls are dark, so nothing is claimed of what they were made of", "refold calls list")
+CLOSURE_WORDS = Code(
+    "RF-CLOSURE-012", N, "recorded calls hold words that no recipe here has: it changed since, or lies elsewhere", "refold help recipes"
+)
+CLOSURE_CALL = Code("RF-CLOSURE-013", N, "of recorded calls the own bytes of litellm to the provider were not seen", "refold help recipes")
 
 UNREADABLE = Code("RF-VERIFY-001", I, "something could not be read, so nothing is claimed of it", "refold audit")
 
