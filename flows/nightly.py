@@ -27,7 +27,7 @@ from prefect.states import Failed
 from flows.runner import runner
 from flows.verdicts import DAMAGED, tell
 from refold import folding, given, recipes, settings
-from refold.calls.gateway import Mode
+from refold.calls.mode import Mode
 from refold.copies.mirror import mirror
 from refold.errors import RefoldError, Usage, fault
 from refold.extractors import Choice, Means, means

@@ -10,7 +10,8 @@ from pathlib import Path
 
 from refold import folding, recipes, settings
 from refold.asking import Asking, Model
-from refold.calls.gateway import Gateway, Mode
+from refold.calls.gateway import Gateway
+from refold.calls.mode import Mode
 from refold.calls.pace import Budget
 from refold.closed import fold as closed_fold
 from refold.closed.closure import Level

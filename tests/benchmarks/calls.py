@@ -18,8 +18,9 @@ from tempfile import TemporaryDirectory
 
 from refold import folding, ingest, recipes
 from refold.asking import Asking, Model
-from refold.calls.gateway import Gateway, Mode
+from refold.calls.gateway import Gateway
 from refold.calls.keys import Input
+from refold.calls.mode import Mode
 from refold.calls.recordings import Recordings, Unrecorded
 from refold.fold import worker
 from refold.fold.recipe import ModelRecipe

@@ -6,8 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from refold.calls.gateway import Answer, Failed, Gateway, Manifest, Mode
+from refold.calls.gateway import Answer, Failed, Gateway, Manifest
 from refold.calls.keys import Input, material, replay_tag
+from refold.calls.mode import Mode
 from refold.calls.pace import cost_of
 from refold.calls.recording import Form, Recording, Tokens
 from refold.calls.recordings import Recordings, Unrecorded
@@ -116,6 +117,7 @@ def recorded(store: Store, url: str, *events: Event, random: Random = os.urandom
     moment = 1_733_011_200_000_000
     one = made_up(store, about(store, url, *events), tuple(map(Input.of, events)), answer_bytes=answer("[]").body, moment=moment)
     (call_id,) = Recordings(store, now=lambda: moment, random=random).record([one], run=random(16))
+    assert call_id is not None
     return call_id
 
 

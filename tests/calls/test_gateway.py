@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from refold.calls.gateway import Answer, Budget, Failed, Fault, Mode
+from refold.calls.gateway import Answer, Budget, Failed, Fault
+from refold.calls.mode import Mode
 from refold.calls.recording import Form, Tokens
 from refold.calls.recordings import Recordings
 from refold.fold.request import render
+from refold.log.log import Log
 from refold.store import Store
 from tests.calls import about, ask, gateway_to, limits, manifest
 from tests.conftest import now
@@ -187,6 +189,31 @@ def test_an_interrupted_run_keeps_what_it_paid_for(store: Store, server: Server)
     assert Recordings(store, now=now, random=bytes).totals().calls == asked
     ask(store, requests, manifest(store, events))
     assert server.count == 40
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before it is recorded", "after"])
+def test_an_interruption_while_recording_records_nothing_twice(store: Store, server: Server, monkeypatch, after: bool):
+    say(store, *(f"sentence {number}" for number in range(4)))
+    events = heard(store)
+    requests = [about(store, server.url, event) for event in events]
+    real, interrupted = Log.append, []
+
+    def append(self: Log, *args, **kwargs):
+        done = real(self, *args, **kwargs) if after or interrupted else None
+        if not interrupted:
+            interrupted.append(True)
+            raise KeyboardInterrupt
+        return done
+
+    gateway = gateway_to(store)
+    monkeypatch.setattr(Log, "append", append)
+    with pytest.raises(KeyboardInterrupt):
+        list(gateway.answer([(request, manifest(store, events)) for request in requests]))
+    gateway.close()
+    monkeypatch.undo()
+    assert Recordings(store, now=now, random=bytes).totals().calls == server.count > 0
+    ask(store, requests, manifest(store, events))
+    assert server.count == 4
 
 
 def test_what_is_looked_ahead_is_bounded(store: Store, server: Server):

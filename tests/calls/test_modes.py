@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from refold.calls.gateway import Answer, Failed, Fault, Gateway, Mode
+from refold.calls.gateway import Answer, Failed, Fault, Gateway
 from refold.calls.keys import material
+from refold.calls.mode import Mode
 from refold.calls.recordings import Recordings
 from refold.errors import KeyMissing, NotRecorded
 from refold.fold.request import Config, EventRef, Message, Request, Schema, Template, Voice, canonical_form, json_fields, render

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from refold.calls.gateway import Mode
+from refold.calls.mode import Mode
 from refold.calls.recordings import Recorded, Recordings
 from refold.errors import ModelFailed, Usage
 from refold.extractors import Choice

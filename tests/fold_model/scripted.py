@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from refold import folding, ingest, recipes
 from refold.asking import Model
-from refold.calls.gateway import Gateway, Mode
+from refold.calls.gateway import Gateway
+from refold.calls.mode import Mode
 from refold.fold.recipe import ModelRecipe
 from refold.folding import FoldReport
 from refold.model import Draft, Role, Scope, Source

@@ -10,7 +10,7 @@ import pytest
 from refold import asking as asked_in_turn
 from refold import folding, recipes
 from refold.asking import Model
-from refold.calls.gateway import Mode
+from refold.calls.mode import Mode
 from refold.calls.recordings import Recordings
 from refold.errors import NotRecorded, WorkerFailed
 from refold.folding import Fold, Reason

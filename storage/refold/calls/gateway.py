@@ -17,17 +17,17 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 from refold.calls import answers
 from refold.calls.keys import Input, material, replay_tag
+from refold.calls.mode import Mode
 from refold.calls.pace import Budget, Ledger, Nanos, Pace, Spent, cost_of, pause_seconds
 from refold.calls.provider import Attempt, Provider
 from refold.calls.recording import Fault, Recording, Tokens
 from refold.calls.recordings import Recorded, Recordings, Unrecorded
 from refold.calls.strict import parse
-from refold.errors import NotRecorded, Undeclared
+from refold.errors import KeyMissing, NotRecorded, Undeclared
 from refold.fold.recipe import Limits, Price
 from refold.fold.request import Declared, Rendered, Request, canonical_form, render
 from refold.model import EventId
@@ -38,15 +38,6 @@ AHEAD = 8  # requests looked ahead, for each that may be in flight
 TOGETHER = 2  # answers recorded by one commit, for each that may be in flight
 READY = 2  # requests that litellm words meanwhile, so that as many as may be in flight are; none where each must be paid first
 RETRIED = frozenset((Fault.TIMEOUT, Fault.UNREACHABLE, Fault.CUT_CONNECTION, Fault.RATE_LIMITED, Fault.SERVER_ERROR, Fault.MALFORMED))
-
-
-class Mode(StrEnum):
-    """Where answers come from."""
-
-    LIVE = "live"  # from a recording of exactly this request, else from the provider
-    REPLAY = "replay"  # from recordings alone: what is not recorded is an error
-    VERIFY = "verify"  # from recordings, and the provider is asked whether it would say the same again
-    REFRESH = "refresh"  # from the provider, recorded under the next draw; what the same run asked before, it keeps
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +106,7 @@ class _Slot:
     tag: bytes
     kept: Recorded | None = None  # the recording that answers it
     future: Future[_Outcome] | None = None
+    is_recorded: bool = False  # what was asked of it
     same: _Slot | None = None  # the same request, further ahead: what it came to is what this comes to
     result: Answer | Failed | None = None
 
@@ -136,6 +128,8 @@ class Gateway:
         sleep: Callable[[float], object] | None = None,
     ) -> None:
         self.run = random(16)
+        self._random = random
+        self._unclear: tuple[str, list[_Slot]] | None = None  # what is being recorded, and under which transaction id
         self._limits = limits
         self._price = price
         self._mode = mode
@@ -333,17 +327,27 @@ class Gateway:
 
     def _record(self, slots: list[_Slot]) -> None:
         """Record the attempts of requests that have ended, as one commit, and note what each came to."""
-        slots = [slot for slot in slots if slot.result is None]
-        outcomes = [(slot, slot.future.result()) for slot in slots if slot.future is not None]
+        asked = [slot for slot in slots if slot.future is not None and not slot.is_recorded]
+        outcomes = [(slot, slot.future.result()) for slot in asked if slot.future is not None]
         attempts = [Unrecorded(slot.asked.inputs, one) for slot, outcome in outcomes for one in outcome.attempts]
-        ids = iter(self._recordings.record(attempts, run=self.run) if attempts else ())
+        ids = iter(self._written(attempts, asked) if attempts else ())
+        for slot, outcome in outcomes:
+            taken = [next(ids) for _ in outcome.attempts]
+            if taken and taken[-1] is None:
+                raise KeyMissing("an event was erased while a model was asked about it; what it answered is not kept")
+            slot.result = self._asked_result(slot, outcome, taken[-1] if taken else None)
         for slot in slots:
-            if slot.future is not None:
-                outcome = slot.future.result()
-                taken = [next(ids) for _ in outcome.attempts]
-                slot.result = self._asked_result(slot, outcome, taken[-1] if taken else None)
-            else:
+            if slot.future is None and slot.result is None:
                 slot.result = self._kept_result(slot)
+
+    def _written(self, attempts: list[Unrecorded], slots: list[_Slot]) -> list[bytes | None]:
+        """Record attempts under a transaction id, so that an interruption leaves no doubt whether they are."""
+        self._unclear = txn, _ = self._random(16).hex(), slots
+        ids = self._recordings.record(attempts, run=self.run, txn=txn)
+        self._unclear = None
+        for slot in slots:
+            slot.is_recorded = True
+        return ids
 
     def _kept_result(self, slot: _Slot) -> Answer | Failed:
         """Return what a request came to that was not sent: a recording of it answers it, or another in flight did."""
@@ -376,6 +380,9 @@ class Gateway:
             if slot.future is not None:
                 slot.future.cancel()
         wait([slot.future for slot in window if slot.future is not None])
+        if self._unclear is not None and self._recordings.has_recorded(self._unclear[0]):
+            for slot in self._unclear[1]:
+                slot.is_recorded = True
         self._record([slot for slot in window if slot.future and not slot.future.cancelled() and slot.future.exception() is None])
 
 

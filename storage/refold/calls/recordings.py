@@ -62,10 +62,10 @@ class Recordings:
         self._totals = 0, Totals()  # as of this size of the log of the calls
         self._bound_to = entry.aad_prefix(store.origin)
 
-    def record(self, attempts: Sequence[Unrecorded], *, run: bytes) -> list[bytes]:
-        """Record attempts as one commit; return their call ids. Those of which an input went dark meanwhile are left out.
+    def record(self, attempts: Sequence[Unrecorded], *, run: bytes, txn: str | None = None) -> list[bytes | None]:
+        """Record attempts as one commit; return their call ids, None for those that are left out: an input went dark meanwhile.
 
-        Raises Locked while an erasure holds a fence, WriteFailed.
+        A `txn` is one that `has_recorded` may be asked for. Raises Locked while an erasure holds a fence, WriteFailed.
         """
         log = self._store.begin_calls(now=self._now)
         self._follow_epoch(log)
@@ -78,11 +78,16 @@ class Recordings:
             made[:] = [self._totals_of(log, head).plus(entries[one] for one in written)]
             return [*written, self._totals_entry(made[0], run)] if written else []
 
-        done = log.append(plan, now=self._now, random=self._random)
+        done = log.append(plan, now=self._now, random=self._random, txn=txn)
         if done:
             self._totals = done.first + done.count, made[0]
             self._index.learn(done.first, [*(one.subjects for one in written), ()])
-        return [one.event_id for one in entries]
+        kept = {one.event_id for one in written}
+        return [one.event_id if one.event_id in kept else None for one in entries]
+
+    def has_recorded(self, txn: str) -> bool:
+        """Whether the attempts that were to be recorded under a transaction id are: where that was interrupted, it is not clear."""
+        return self._store.calls is not None and self._store.calls.committed(txn)
 
     def events_of(self, recorded: Recorded) -> dict[str, Event]:
         """Return the events that a model saw, by the hex of their ids."""

@@ -7,6 +7,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from refold import disclaimers
+from refold.calls.mode import Mode
 from refold.cli import arguments
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.visible import plural, visible
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from refold.extractors import Choice
     from refold.folding import FoldPlan, FoldReport
 
-MODES = ("live", "replay", "verify", "refresh")
 BUDGET = "budget"
 SOURCES_SHOWN_MAX = 5
 
@@ -27,7 +27,7 @@ SOURCES_SHOWN_MAX = 5
 def configure(command: ArgumentParser) -> None:
     """Declare the flags of a fold that asks a model."""
     configure_model(command)
-    command.add_argument("--calls", type=arguments.one_of(*MODES), metavar="|".join(MODES), help="where answers come from; live by default")
+    command.add_argument("--calls", type=arguments.one_of(*Mode), metavar="|".join(Mode), help="where answers come from; live by default")
     command.add_argument("--fresh", action="store_true", help="fold everything anew, and ask all of it again")
 
 
@@ -40,13 +40,12 @@ def configure_model(command: ArgumentParser) -> None:
 
 def choice(given: Namespace) -> Choice:
     """Return what the command line says about what reads events. Raises Usage."""
-    from refold.calls.gateway import Mode
     from refold.errors import Usage
     from refold.extractors import Choice
 
-    if given.fresh and given.calls not in (None, "refresh"):
+    if given.fresh and given.calls not in (None, Mode.REFRESH):
         raise Usage("--fresh asks everything again, and --calls says otherwise", hint="refold fold --help")
-    calls = "refresh" if given.fresh and (given.recipe or given.model) else given.calls
+    calls = Mode.REFRESH if given.fresh and (given.recipe or given.model) else given.calls
     chosen = Choice.of(given.recipe, model=given.model, api_base=given.api_base, calls=calls)
     return replace(chosen, mode=Mode.REFRESH) if given.fresh else chosen
 

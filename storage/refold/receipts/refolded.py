@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from refold import folding, recipes
-from refold.calls.gateway import Mode
+from refold.calls.mode import Mode
 from refold.errors import Corrupt, Drifted, RefoldError, fault
 from refold.extractors import Choice, modelled
 from refold.fold.recipe import SYMBOLIC

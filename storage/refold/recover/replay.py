@@ -11,7 +11,7 @@ from enum import StrEnum
 
 from refold import journal, recipes
 from refold.asking import Model
-from refold.calls.gateway import Mode
+from refold.calls.mode import Mode
 from refold.errors import Corrupt
 from refold.extractors import Choice
 from refold.folding import Fold, FoldReport, Reason, recipe_digest
