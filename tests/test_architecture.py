@@ -47,6 +47,7 @@ LAYERS = {
     "refold.recipes": 6,
     "refold.asking": 7,
     "refold.corrections": 7,
+    "refold.evaluation": 7,
     "refold.extractors": 7,
     "refold.imports": 7,
     "refold.copies": 7,

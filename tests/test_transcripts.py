@@ -76,6 +76,15 @@ def add_a_note(places: Places) -> None:
     (places.store.parent / "notes.md").write_text("# Offsite\n\nOwner: Ada Brandt\n", encoding="utf-8")
 
 
+def ask_questions(places: Places) -> None:
+    asked = [
+        {"question": "Where does Ada live?", "evidence": ["chat:7#2"], "category": "single", "answer": "Munich"},
+        {"question": "Who is her sister?", "evidence": ["chat:7#3", "chat:7#9"], "category": "person"},
+    ]
+    lines = "".join(json.dumps(each) + "\n" for each in asked)
+    (places.store.parent / "questions.jsonl").write_text(lines, encoding="utf-8")
+
+
 def add_what_is_not_folded(places: Places) -> None:
     with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
         memory.add("I work at Siemens.", user_id="ben", source="chat:8#1", said_at="2024-06-03")
@@ -233,6 +242,7 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
         (nothing, "diff --since generation:7 --user ada"),
         (nothing, "diff --user ada"),
     ],
+    "eval": [(ask_questions, "eval ~/questions.jsonl --user ada"), (add_a_note, "eval ~/notes.md --user ada")],
     "sql": [(nothing, "sql 'select kind, count(*) as entries from log group by kind order by kind'"), (nothing, "sql 'drop table log'")],
     "calls": [
         (ask_a_model, "calls list"),
@@ -443,6 +453,8 @@ def settled(text: str, folder: Path) -> str:
     today = times.day(now())
     text = re.sub(rf"{today}T[0-9:.]+Z|{today}(?: \d\d:\d\d)?", "<now>", text)
     text = re.sub(r'(?<=bytes": )\d+', "0", text)
+    text = re.sub(r'(?<=_seconds": )[0-9.e-]+', "0", text)
+    text = re.sub(r" +[0-9.]+ ms", "  <ms>", text)
     return re.sub(r"[0-9,]+(?= bytes)|[0-9.,]+(?= KiB)", "<size>", text)
 
 

@@ -30,6 +30,7 @@ CALLS = {
     "why": ("why", "00", "--user", "ada"),
     "why --not": ("why", "--not", "ada", "lives_in", "Oslo", "--user", "ada"),
     "diff": ("diff", "--since", "2024-01-01", "--user", "ada"),
+    "eval": ("eval", "{file}", "--user", "ada"),
     "sql": ("sql", "select count(*) from log"),
     "calls list": ("calls", "list"),
     "calls show": ("calls", "show", "00"),

@@ -1,8 +1,9 @@
-"""What is asked further on the command line: why something is not held, what changed."""
+"""What is asked further on the command line: why something is not held, what changed, how well it is searched."""
 
 from __future__ import annotations
 
 import io
+import json
 import sys
 
 
@@ -52,3 +53,21 @@ def test_diff_counts_from_a_generation(shell):
     found = shell.json("diff", "--since", "generation:1", "--as", "operator").data
     assert [fact["value"] for fact in found["learned"]] == ["Siemens"]
     assert shell("diff", "--since", "generation:9", "--as", "operator").code == 2
+
+
+def test_eval_prints_recall_by_category_with_times(shell, tmp_path):
+    asked = [
+        {"question": "Where does Ada live?", "evidence": ["chat:7#2"], "category": "single", "answer": "Munich"},
+        {"question": "Who is her sister?", "evidence": ["chat:7#3", "chat:7#9"], "category": "person"},
+    ]
+    (tmp_path / "questions.jsonl").write_text("\n".join(map(json.dumps, asked)))
+    printed = shell("eval", str(tmp_path / "questions.jsonl"), "--user", "ada")
+    assert [line.split()[:3] for line in printed.out.splitlines()[:4]] == [
+        ["category", "questions", "recall@1"],
+        ["single", "1", "100.0"],
+        ["person", "1", "50.0"],
+        ["total", "2", "75.0"],
+    ]
+    assert "of the evidence, 1 cannot be found" in printed.err
+    data = shell.json("eval", str(tmp_path / "questions.jsonl"), "--user", "ada").data
+    assert (data["total"]["recall"]["20"], data["missed"], data["unknown"]) == (0.75, [2], 1)

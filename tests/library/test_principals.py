@@ -57,6 +57,7 @@ OPERATORS = {
     "erase_run": lambda memory: memory.erase_run(bytes(16)),
     "erase_show": lambda memory: memory.erase_show(bytes(16)),
     "export": lambda memory: memory.export("out"),
+    "evaluate": lambda memory: memory.evaluate("x"),
     "fold": lambda memory: memory.fold(),
     "fold_plan": lambda memory: memory.fold_plan(),
     "recordings": lambda memory: memory.recordings(),

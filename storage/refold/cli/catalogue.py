@@ -105,6 +105,7 @@ GROUPS = (
             Entry("export", "export", "write what is known to files for other programs, and that down among the copies"),
             Entry("report", "report", "write a page on how the store is: growth, cost, what is wrong, what is due"),
             Entry("demo", "demo", "run the whole path once, on a shipped example"),
+            Entry("eval", "evaluate", "measure how well search finds what questions rest on"),
             Entry("help", "help", "explain a command or a topic"),
         ),
     ),

@@ -142,6 +142,27 @@ def of_diff() -> list[str]:
     )
 
 
+def of_eval() -> list[str]:
+    """Return the form of a file of questions."""
+    example = '{"question": "Where does Ada live?", "evidence": ["chat:7#2"], "category": "single", "answer": "Munich", "user": "ada"}'
+    return [
+        *_wrapped("FILE holds an object for each question, as JSON lines or as one JSON list:"),
+        "",
+        *_wrapped(example, 4, 6),
+        "",
+        *_wrapped(
+            "Evidence is named by event id, by source (chat:7#2), or by a whole document (doc:notes.md). category, answer and user may be "
+            "missing; --user is asked before the question's own user. recall@k is the share of the evidence among the first k events "
+            "found, answer@10 the share of the answer's words in the texts of the first ten, both in percent."
+        ),
+        "",
+        *_wrapped(
+            "Two sets are shipped, each with the conversations to import into a store of its own: configs/eval/neighbours (two people) and "
+            "configs/eval/workshop (an assistant, and two documents). Fold, then ask with --as operator."
+        ),
+    ]
+
+
 def of_import() -> list[str]:
     """Return the formats that can be read, each with an example."""
     lines = ["formats (--reader NAME; by default each file is recognised by what is in it)"]
@@ -204,4 +225,4 @@ def _wrapped(text: str, indent: int = 0, behind: int | None = None) -> list[str]
     return textwrap.wrap(text, 100, initial_indent=" " * indent, subsequent_indent=" " * after, break_on_hyphens=False)
 
 
-MORE = {"export": of_export, "facts": of_facts, "why": of_why, "diff": of_diff, "import": of_import, "sql": of_sql}
+MORE = {"export": of_export, "facts": of_facts, "why": of_why, "diff": of_diff, "eval": of_eval, "import": of_import, "sql": of_sql}

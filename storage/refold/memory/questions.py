@@ -1,23 +1,27 @@
-"""The verbs that ask further: why something is not held, and what changed."""
+"""The verbs that ask further: why something is not held, what changed, and how well questions are answered."""
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refold import given
 from refold.given import When
 from refold.memory import withheld
 from refold.memory.ask import Ask
-from refold.model import View
+from refold.model import Source, View
+from refold.reading import Hit
 
 if TYPE_CHECKING:
+    from refold.evaluation import Evaluation
     from refold.state.absent import Absence
     from refold.state.changes import Changes
 
 
 class Questions(Ask):
-    """Ask about what memory does not hold, and what it held before."""
+    """Ask about what memory does not hold, what it held before, and how well it is searched."""
 
     def why_not(
         self,
@@ -59,3 +63,30 @@ class Questions(Ask):
             found = changes(state, view, self._view(user_id, agent_id, run_id, as_of=since))
         found = replace(found, erasures=self.erasures_after(since))
         return withheld.changes(found) if self.is_limited else found
+
+    def evaluate(
+        self, questions: Path | str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
+    ) -> Evaluation:
+        """Measure search on a file of questions whose evidence is known; its form stands in `refold.evaluation`. Raises Usage."""
+        from refold import evaluation
+        from refold.search_recipe import shipped
+
+        self._operator_only()
+        asked = evaluation.read(Path(questions))
+
+        def find(question: evaluation.Question) -> list[Hit]:
+            user = user_id or question.user
+            return self.search(question.text, user_id=user, agent_id=agent_id, run_id=run_id, limit=evaluation.KS[-1])
+
+        found = evaluation.evaluate(asked, find, stop=shipped().index.stop, timer=time.perf_counter)
+        known = self._names()
+        return replace(found, unknown=sum(one not in known for question in asked for one in question.evidence))
+
+    def _names(self) -> set[str]:
+        """Return all that evidence may call an event, of every event that there is."""
+        with self._reading() as state:
+            rows = state.table("events", ["event_id", "source", "part"]).to_pylist()
+            tail = self._tail.behind(state)
+        named = [(row["event_id"], Source(*row["source"].split(":", 1), row["part"])) for row in rows]
+        named += [(event.event_id, event.source) for event in tail]
+        return {name for event_id, source in named for name in (event_id.hex(), str(source), source.document)}
