@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import resource
 import subprocess
 import sys
@@ -11,18 +12,27 @@ from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from refold.log import entry
+from refold import ingest, settings
+from refold.heads.kept import CHECKPOINTS, note_name
+from refold.log import entry, note
+from refold.log.note import TreeHead
+from refold.log.tree import Tree
+from refold.log.witnessed import HEADS
+from refold.model import Draft
+from refold.outside import clock
 from refold.recover import verify as verification
+from refold.recover.audit import Area, audit, options
 from refold.recover.history import history
 from refold.recover.survey import survey
 from refold.recover.verify import jobs, verify
-from refold.store import Places, places
+from refold.store import Places, create, open_store, places
 from refold.verdict import SeenHead, Verdict
-from tests.benchmarks import Row, ratio, timed
+from tests.benchmarks import Row, median_ms, ratio, timed
 from tests.benchmarks.corpus import big_store
 
 EVENTS = {"small": 50_000, "full": 1_000_000}
 MEMORY_MIB_MAX = 500
+NIGHTS = 3_650
 
 
 def rows(size: str) -> Iterator[Row]:
@@ -51,6 +61,29 @@ def rows(size: str) -> Iterator[Row]:
         payloads.clear()
         yield together(there, events)
         yield memory(there, events)
+    yield from nights(NIGHTS)
+
+
+def nights(count: int) -> Iterator[Row]:
+    """Yield what the heads that were signed in many nights cost whoever opens the log, and whoever audits it."""
+    with TemporaryDirectory() as name:
+        there = where(Path(name))
+        with create(there, now=clock) as store:
+            ingest.add(store, [Draft(f"event {night}") for night in range(count)], now=clock, random=os.urandom)
+            grown, signer = Tree(), store.log.signer()
+            for each in [each for rows in store.log.rows() for each in rows.hashes()]:
+                grown.extend([each])
+                head = TreeHead(note.log_name(store.origin), grown.size, grown.root())
+                raw = note.sign(str(head), head.name, signer).raw
+                for folder in (there.store / CHECKPOINTS, there.vault / HEADS):
+                    folder.mkdir(parents=True, exist_ok=True)
+                    (folder / note_name(grown.size)).write_bytes(raw)
+        yield Row(f"opening a log of {count:,} heads", median_ms(lambda: open_store(there).close()), unit="ms")
+        yield Row(f"audit of a log of {count:,} heads", median_ms(lambda: audited(there), rounds=3), unit="ms")
+
+
+def audited(there: Places) -> None:
+    assert not audit(there, [Area.LOG], log=options(there, settings.load({}))).findings
 
 
 def together(there: Places, events: int) -> Row:

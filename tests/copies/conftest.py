@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from refold.store import Places
 from tests.journal import unsynced
 
-EVERY = 1 if os.environ.get("REFOLD_EXHAUSTIVE") else 2  # of the changes of a disk: the one at which a test kills
+EVERY = 1 if os.environ.get("REFOLD_EXHAUSTIVE") else 3  # of the changes of a disk: the one at which a test kills
 
 
 @pytest.fixture(autouse=True)

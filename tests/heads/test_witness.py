@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from refold import files
 from refold.copies.backup import backup
 from refold.copies.restore import restore
 from refold.errors import Corrupt, Usage, VerificationIncomplete
@@ -220,6 +221,20 @@ def test_a_command_that_has_seen_another_history_stops_everything(said, own, tmp
 def test_a_command_that_cannot_be_run_is_no_answer(said, own, tmp_path):
     office = replace(commanded(said, tmp_path), argv=(str(tmp_path / "nothing"),))
     assert [answer.is_taken for answer in checkpoint(said, [own, office]).answers] == [True, False]
+
+
+def test_whoever_opens_the_log_reads_no_head_that_it_reaches(store: Store, monkeypatch):
+    for number in range(3):
+        say(store, f"{number}")
+        checkpoint(store, witnesses(store.vault, load({}).witness))
+    opened: list[Path] = []
+    real = files.read
+    monkeypatch.setattr(files, "read", lambda path: (opened.append(Path(path)), real(path))[1])
+    with open_store(store.places) as again:
+        assert again.log.lost is None
+        say(again, "more")
+    assert opened, "whoever opens it reads something"
+    assert not [path for path in opened if path.suffix == ".note"]
 
 
 def test_a_request_is_what_tlog_witness_says(said):

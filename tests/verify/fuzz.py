@@ -88,13 +88,14 @@ def runs(places: Places) -> list[Path]:
 
 
 KINDS = (
-    Kind("commit of the log", of_log("commits"), by_verdict, 60),
-    Kind("part of the log", of_log("parts"), by_verdict, 60),
+    Kind("commit of the log", of_log("commits"), by_verdict, 36),
+    Kind("part of the log", of_log("parts"), by_verdict, 36),
     Kind("store.json", below("store", "store.json"), by_opening, 6),
     Kind("signed head and attestation", below("store", "checkpoints/*"), by_audit(Area.LOG), 12),
+    Kind("head that the vault has seen", below("vault", "witness/heads/*"), by_audit(Area.LOG), 6),
     Kind("state/CURRENT", below("store", "state/CURRENT"), by_audit(Area.STATE), 6),
     Kind("manifest of the state", below("store", "state/0*"), by_audit(Area.STATE), 6),
-    Kind("run of the state", runs, by_audit(Area.STATE), 18),
+    Kind("run of the state", runs, by_audit(Area.STATE), 16),
     Kind("pinned key", below("vault", "witness/log.json"), by_audit(Area.KEYS), 6),
     Kind("keyring and its seal", below("vault", "keys/*/*"), by_audit(Area.KEYS), 12),
     Kind("signing key", below("vault", "signing/*.key"), by_audit(Area.KEYS), 4),
