@@ -10,6 +10,7 @@ from prefect.deployments.runner import RunnerDeployment
 from prefect.flows import EntrypointType
 from prefect.schedules import Cron
 
+from flows.erase import erase
 from flows.nightly import nightly
 from flows.recover import recover
 from refold import settings
@@ -19,7 +20,7 @@ from refold.store import places
 def main() -> int:
     """Serve the deployments until SIGTERM."""
     chosen, origin = settings.load(), places().origin
-    offered = [(nightly, chosen.nightly.cron), (recover, chosen.recover.cron)]
+    offered = [(nightly, chosen.nightly.cron), (recover, chosen.recover.cron), (erase, chosen.erase.cron)]
     deployments = [
         each.to_deployment(
             name=each.name,

@@ -42,6 +42,7 @@ from refold.verdict import Verdict
 
 T = TypeVar("T")
 Counts = dict[str, int]
+INPUTS = "recorded-inputs"  # the table of what a model was sent
 INPUTS_MAX = 10_000  # listed: a row is 150 bytes of the server's database
 UNSTORED: dict[str, Any] = {"persist_result": False, "retries": 0, "log_prints": False}
 
@@ -236,7 +237,7 @@ def receipt(work: Fold, counts: Counts) -> None:
     inputs = [asdict(one) for done in work.done for one in done.inputs]
     if inputs:
         told = f"{len(inputs)} requests to a model" + (f", the first {INPUTS_MAX} of them" if len(inputs) > INPUTS_MAX else "")
-        create_table_artifact(inputs[:INPUTS_MAX], key="recorded-inputs", description=told)
+        create_table_artifact(inputs[:INPUTS_MAX], key=INPUTS, description=told)
     fields = ("first", "end", "events", "context_events", "assertions", "edges", "rejected", "dark")
     create_table_artifact([{name: getattr(done, name) for name in fields} for done in work.done], key="fold-receipt", description="batches")
     lines = [f"| {name.replace('_', ' ')} | {count:,} |" for name, count in counts.items()]

@@ -139,8 +139,9 @@ class Recover:
 
 @dataclass(frozen=True, slots=True)
 class Erase:
-    """Who has to approve an erasure."""
+    """When the erase flow runs, and who has to approve an erasure."""
 
+    cron: str
     approvals: int  # by so many people; from two on each has to be named
 
 
@@ -330,7 +331,7 @@ SECTIONS: Mapping[str, Mapping[str, tuple[Callable[[object], bool], str]]] = {
         "pin_env": (_text, "the name of an environment variable"),
         "pin_file": (lambda value: value == "" or _absolute(value), "an absolute path"),
     },
-    "erase": {"approvals": (_count(1, 9), "a number from 1 to 9")},
+    "erase": {"cron": (_cron, "five fields of cron"), "approvals": (_count(1, 9), "a number from 1 to 9")},
     "retention": {
         "keep": (_tables({"kind": _name, "days": _count(1, 36_500)}, "kind", "days"), "a list of tables with a kind of source and days")
     },

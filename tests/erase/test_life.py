@@ -303,7 +303,7 @@ def test_two_people_approve_where_the_settings_say_so(tmp_path: Path, memory: Me
     config = tmp_path / "own.toml"
     config.write_text("[erase]\napprovals = 2\n[principals.officer]\nall = true\n")
     monkeypatch.setenv("REFOLD_CONFIG", str(config))
-    assert settings.load().erase == Erase(2)
+    assert settings.load().erase == Erase("23 5 * * *", 2)
     with memory:
         request_id = ready(memory)
         with pytest.raises(NotAllowed, match="--as"):

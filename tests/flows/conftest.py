@@ -24,6 +24,7 @@ import pytest
 
 from refold.cli.orchestrator import Home
 from refold.copies.mirror import mirror
+from refold.erase.model import Decision
 from refold.memory import Memory
 from refold.model import Draft, Scope, Source
 from refold.settings import load
@@ -67,6 +68,14 @@ class Evidence:
     checked: dict[str, Any]  # a run of it that serve started by itself
     found: Night  # a run of it with a damaged part
     told: list[dict[str, Any]]  # the artifacts of both
+    undecided: (
+        Night  # the erase flow, for a request that something came in after, that may be about the same person; logged in every detail
+    )
+    erasing: dict[str, Any]  # the deployment of the erase flow
+    erased: dict[str, Any]  # a run of it that serve started by itself, when the request was approved again
+    certified: dict[str, Any]  # the request afterwards
+    papers: list[dict[str, Any]]  # the artifacts of it
+    certificate: bytes
     stopped: int  # the exit code of serve
     left_over: list[str]  # processes
 
@@ -150,14 +159,14 @@ class Session:
             run = call(f"{self.api}/flow_runs/{run['id']}")
         return run
 
-    def start(self, env: dict[str, str] | None = None, flow: str = "flows.nightly") -> subprocess.Popen[bytes]:
+    def start(self, env: dict[str, str] | None = None, flow: str = "flows.nightly", argv: tuple[str, ...] = ()) -> subprocess.Popen[bytes]:
         """Start a run in a process of its own, against the same server."""
         env = self.home.serving(replace(load({}).serve, port=self.port)) | (env or {})
-        command = [sys.executable, "-m", flow]
+        command = [sys.executable, "-m", flow, *argv]
         return subprocess.Popen(command, env=env, cwd=self.home.folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
-    def run(self, flow: str = "flows.nightly", **env: str) -> Night:
-        process = self.start(env, flow)
+    def run(self, flow: str = "flows.nightly", argv: tuple[str, ...] = (), **env: str) -> Night:
+        process = self.start(env, flow, argv)
         out, _ = process.communicate(timeout=120)
         return Night(process.returncode, json.loads(out.splitlines()[-1]))
 
@@ -177,6 +186,40 @@ class Session:
     def status(self) -> Status:
         with self.open() as memory:
             return memory.status()
+
+
+def approved(session: Session) -> str:
+    """Ask for the erasure of whoever was planted, as far as its approval; return the request's id."""
+    with session.open() as memory:
+        memory.add("I like rye bread.", user_id="bystander", source="chat:9#1")
+        request_id = memory.plan_erasure(user_id=NAMES[0], mentions=Decision.CONCERNS).target.request_id
+        memory.erase_approve(request_id)
+    return request_id.hex()
+
+
+def erasing(session: Session) -> dict[str, Any]:
+    """Let the erase flow fail, then carry out what is approved."""
+    request = approved(session)
+    with session.open() as memory:
+        memory.add(f"I met {' '.join(NAMES)}.", user_id="bystander", source="chat:9#2")
+    debug = {f"PREFECT_LOGGING_{each}": "DEBUG" for each in ("LEVEL", "ROOT_LEVEL", "INTERNAL_LEVEL")}
+    undecided = session.run("flows.erase", argv=(request,), **debug)
+    with session.open() as memory:
+        memory.erase_refuse(bytes.fromhex(request), "asked for anew")
+    request = approved(session)
+    deployment = call(f"{session.api}/deployments/name/erase/erase")
+    ended = session.scheduled(deployment)
+    with session.open() as memory:
+        outline = next(one for one in memory.erase_requests() if one.request_id.hex() == request)
+        certificate = memory.erase_certificate(outline.request_id)
+    return {
+        "undecided": undecided,
+        "erasing": deployment,
+        "erased": ended,
+        "certified": {"request": request, "stage": outline.stage.value},
+        "papers": [each for each in call(f"{session.api}/artifacts/filter", {}) if each["key"].startswith("erasure-")],
+        "certificate": certificate,
+    }
 
 
 def mirroring(session: Session) -> tuple[Night, list[int], Night]:
@@ -259,6 +302,7 @@ def collect(session: Session, serve: subprocess.Popen[str]) -> Evidence:
     told = [each for each in call(f"{session.api}/artifacts/filter", {}) if each["key"].startswith("log-")]
     with moved_away(session.folder / "root"):
         keyless = session.run()
+    erasure = erasing(session)
     serve.send_signal(signal.SIGTERM)
     stopped = serve.wait(60)
     left_over = processes_about(session.home.folder)
@@ -284,6 +328,7 @@ def collect(session: Session, serve: subprocess.Popen[str]) -> Evidence:
         checked,
         found,
         told,
-        stopped,
-        left_over,
+        **erasure,
+        stopped=stopped,
+        left_over=left_over,
     )

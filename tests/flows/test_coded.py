@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
+import pyarrow as pa
 import pytest
 from prefect.client.schemas.objects import State
 
+from flows.erase import carried_out, patiently, run_request
+from flows.nightly import coded
 from flows.recover import look, mend
+from refold.errors import Locked
 from refold.outside import clock
 from refold.store import create, places
 
@@ -21,3 +27,62 @@ def test_a_source_that_cannot_be_asked_is_a_failed_state_with_a_code(task, tmp_p
     assert isinstance(ended, State)
     assert ended.is_failed()
     assert ended.message == "RF-INCOMPLETE-001 incomplete"
+
+
+@pytest.fixture
+def origin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Make a store that the environment names; return its origin."""
+    for name in ("store", "vault", "root"):
+        monkeypatch.setenv(f"REFOLD_{name.upper()}", str(tmp_path / name))
+    with create(places(), now=clock) as store:
+        return store.origin
+
+
+def test_a_request_that_nobody_made_is_a_failed_state_with_a_code(origin: str):
+    ended = run_request.fn("0f" * 16)
+    assert isinstance(ended, State)
+    assert ended.message == "RF-USAGE-001 usage"
+
+
+@pytest.mark.parametrize(("request_id", "mode"), [("", "request"), ("0f" * 16, "due"), ("", "now")])
+def test_a_mode_and_a_request_that_do_not_go_together_are_refused(origin: str, request_id: str, mode: str):
+    ended = coded(lambda: carried_out(origin, request_id, mode))
+    assert isinstance(ended, State)
+    assert ended.message == "RF-USAGE-001 usage"
+
+
+NAME = "Zebulon Quistgaard"
+FAULTS: dict[str, Callable[[], object]] = {
+    "duckdb": lambda: duckdb.connect().execute("SELECT CAST(? AS INTEGER)", [NAME]).fetchall(),
+    "pyarrow": lambda: pa.array([NAME]).cast(pa.int64()),
+    "python": lambda: int(NAME),
+}
+
+
+@pytest.mark.parametrize("library", FAULTS)
+def test_e19_what_a_library_says_of_a_fault_reaches_nobody(library: str, caplog: pytest.LogCaptureFixture):
+    with pytest.raises(Exception, match=NAME):
+        FAULTS[library]()
+    with caplog.at_level("DEBUG"):
+        ended = coded(FAULTS[library])
+    assert isinstance(ended, State)
+    assert NAME not in f"{ended!r}{ended.data!r}{caplog.text}"
+    assert ended.message is not None
+    assert ended.message.startswith("RF-INTERNAL-001 ")
+
+
+def test_an_erasure_waits_for_whoever_holds_the_store(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("flows.erase.WAIT_SECONDS", 0.0)
+    asked = []
+
+    def work() -> int:
+        asked.append(1)
+        if len(asked) < 3:
+            raise Locked("another process holds it")
+        return len(asked)
+
+    assert patiently(work) == 3
+    monkeypatch.setattr("flows.erase.WAIT_SECONDS_MAX", -1.0)
+    asked.clear()
+    with pytest.raises(Locked):
+        patiently(work)

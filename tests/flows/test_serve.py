@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from refold.memory import Memory
+from refold.scan.testing import assert_forgotten
 from tests.flows.conftest import NAMES, TEXTS
 
 pytestmark = [pytest.mark.slow, pytest.mark.prefect]
@@ -92,20 +93,25 @@ def test_prefect_keeps_no_name_no_text_and_no_place(evidence):
     dump = "\n".join(sqlite3.connect(database).iterdump())
     assert evidence.deployment["parameters"]["origin"] in dump  # the scan can find what is there
     assert "RF-BLOCKED-001" in dump
-    assert "entries in 2 batches: nothing was folded yet" in dump
+    assert evidence.certified["request"] in dump
     for word in (*NAMES, *TEXTS, str(evidence.folder), str(Path.home()), str(Path(__file__).parents[2])):
         assert word.casefold() not in dump.casefold(), word
     for path in evidence.home.rglob("*"):
-        if path.is_file() and "ui" not in path.relative_to(evidence.home).parts:
+        if path.is_file():
             raw = path.read_bytes()
             for word in (*NAMES, *TEXTS):
                 assert word.encode() not in raw, path
                 assert word.encode("utf-16-le") not in raw, path
 
 
+def test_e17_nothing_in_the_home_of_prefect_holds_it_in_any_encoding_after_every_kind_of_failure(evidence):
+    """Parameters, names, tags, logs at their most detailed, state messages, artifacts, events, results: everything is below its home."""
+    assert_forgotten(evidence.home, [*NAMES, *TEXTS], control=evidence.certified["request"])
+
+
 def test_everything_that_prefect_writes_is_private(evidence):
-    """The copied web page keeps its modes; the folder around it is closed."""
-    written = [path for path in evidence.home.iterdir() if path.name != "ui"]
+    written = [*evidence.home.iterdir()]
+    assert "ui" not in {path.name for path in written}  # of pictures a scan for what was erased can claim nothing
     assert {path.name for path in written} >= {"prefect.db", "processes.log"}
     for path in (evidence.home, *written):
         assert not stat.S_IMODE(path.lstat().st_mode) & 0o077, path
@@ -138,6 +144,24 @@ def test_beside_the_nightly_flow_stands_a_check_of_the_whole_log_that_only_repor
     assert (schedule["cron"], schedule["timezone"]) == ("47 4 * * 0", "UTC")
     assert (list(evidence.check["parameters"]), evidence.check["entrypoint"]) == (["origin"], "flows.recover.recover")
     assert evidence.checked["state_type"] == "COMPLETED"
+
+
+def test_the_erase_flow_stands_beside_them_and_knows_an_origin_alone_until_a_request_is_named(evidence):
+    schedule = evidence.erasing["schedules"][0]["schedule"]
+    assert (schedule["cron"], schedule["timezone"]) == ("23 5 * * *", "UTC")
+    assert (list(evidence.erasing["parameters"]), evidence.erasing["entrypoint"]) == (["origin"], "flows.erase.erase")
+
+
+def test_an_erasure_that_cannot_be_carried_out_fails_with_a_code(evidence):
+    assert evidence.undecided.said == {"state": "Failed", "message": "RF-DRIFT-003 drifted", "counts": None}
+
+
+def test_what_is_approved_is_carried_out_on_schedule_scanned_with_the_home_of_prefect_and_certified(evidence):
+    assert (evidence.erased["state_type"], evidence.certified["stage"]) == ("COMPLETED", "certified")
+    (paper,) = [each for each in evidence.papers if each["flow_run_id"] == evidence.erased["id"]]
+    assert evidence.certificate.decode() in paper["data"]
+    body = json.loads(evidence.certificate)["body"]
+    assert (body["scan"]["hits"], body["scan"]["undecodable"], body["scan"]["control"]) == (0, 0, "found")
 
 
 def test_a_check_that_finds_damage_fails_with_a_code_and_leaves_a_verdict_and_the_damaged_ranges(evidence):

@@ -54,6 +54,9 @@ same words from another source, or in a text about others, are added as anything
     refold erase refuse ID --reason -            refuse a request; the person is owed the reason
     refold erase due                             ask for the erasure of what is kept longer than the settings allow
 
+`refold serve` carries out every night what is approved, certifies it, asks for what is kept too long, and lists the copies that are
+overdue; somebody still finds, reviews and approves. `python -m flows.erase ID` does it for one request.
+
     [erase]
     approvals = 2                                two people approve, each named with --as
     [retention]

@@ -65,12 +65,17 @@ class Home:
             "no_proxy": local,
         }
 
-    def serving(self, serve: Serve) -> dict[str, str]:
-        """Return the environment of a lasting server and of the processes that speak to it."""
+    def serving(self, serve: Serve, *, page: Path | None = None) -> dict[str, str]:
+        """Return the environment of a lasting server and of the processes that speak to it.
+
+        `page` is where the server copies its web page to: it holds pictures, of which a scan for what was erased can claim nothing.
+        """
         url = address(serve)
         database = {"PREFECT_SERVER_DATABASE_CONNECTION_URL": serve.database} if serve.database else {}
+        copied = {"PREFECT_SERVER_UI_STATIC_DIRECTORY": str(page)} if page else {}
         return self.environment() | {
             **database,
+            **copied,
             "PREFECT_API_URL": f"{url}/api",
             "PREFECT_LOGGING_LEVEL": "INFO",  # so that the web page shows what a night did
             "PREFECT_SERVER_API_HOST": serve.host,
@@ -80,7 +85,6 @@ class Home:
             "PREFECT_SERVER_SERVICES_DB_VACUUM_RETENTION_PERIOD": str(serve.history_days * 86_400),
             "PREFECT_SERVER_UI_API_URL": f"{url}/api",
             "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
-            "PREFECT_SERVER_UI_STATIC_DIRECTORY": str(self.folder / "ui"),
         }
 
 

@@ -11,6 +11,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NoReturn
 
 from refold import settings
@@ -47,8 +49,9 @@ def _run(given: Namespace) -> Outcome:
 
 @contextmanager
 def _served(home: Home, serve: settings.Serve) -> Generator[tuple[Process, ...]]:
-    env = home.serving(serve)
     with ExitStack() as running:
+        page = running.enter_context(TemporaryDirectory(prefix="refold-page-"))
+        env = home.serving(serve, page=Path(page))
         server = running.enter_context(
             child(home, ["-m", "prefect", "server", "start", "--host", serve.host, "--port", str(serve.port)], env)
         )

@@ -187,6 +187,7 @@ what it leaves out keeps its default.
     require_witness = false
 
     [erase]
+    cron = "23 5 * * *"      # when `refold serve` carries out what is approved, and looks for what is due
     approvals = 1            # people who have to approve an erasure (`refold help requests`)
 
     [root]

@@ -6,7 +6,9 @@ completed by `refold recover`, and again after a scan that found something which
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from refold import journal
 from refold.erase import check, dockets, intents, prove, requests
@@ -55,6 +57,7 @@ def conclude(
     docket: Docket,
     *,
     is_drained: bool | None = None,
+    extra: Sequence[Path] = (),
     now: Clock,
     random: Random,
     progress: Progress = lambda files, size: None,
@@ -78,7 +81,15 @@ def conclude(
     sign(store, full=False, random=random)
     erased_at = max(header.recorded_at for header in entries.values())
     proof = prove.prove(
-        store, request, reached, docket.footprint, erased_at=erased_at, events_planned=docket.planned, now=now, progress=progress
+        store,
+        request,
+        reached,
+        docket.footprint,
+        erased_at=erased_at,
+        events_planned=docket.planned,
+        extra=extra,
+        now=now,
+        progress=progress,
     )
     if proof.state is not certificate.State.REFUSED:  # else it is erased, and what that is worth can be looked at again
         requests.end(store, request.request_id, Stage(proof.state.value), now=now, random=random)

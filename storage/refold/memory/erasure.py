@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refold import journal, settings
@@ -184,12 +185,12 @@ class Erasure(Opened):
         with self._knowing() as state:
             return retention.due(self.store, state, settings.load().retention, now=self._now, random=self._random)
 
-    def erase_run(self, request_id: bytes, *, by: Choice | None = None, progress: Progress = silent) -> Reached:
+    def erase_run(self, request_id: bytes, *, by: Choice | None = None, extra: Sequence[Path] = (), progress: Progress = silent) -> Reached:
         """Carry out an approved request, scan for what is left, and certify it as far as that goes.
 
         One that was carried out already, by a run that was interrupted or that found something left, is scanned and certified. `by` is
-        what reads the events, as in `fold`: a model is asked again about those that it read beside what goes. Raises Blocked, NotAllowed,
-        Undecided where something came that nobody decided about.
+        what reads the events, as in `fold`: a model is asked again about those that it read beside what goes. `extra` are places to scan
+        beside the three. Raises Blocked, NotAllowed, Undecided where something came that nobody decided about.
         """
         from refold.erase import conclusion
 
@@ -197,7 +198,7 @@ class Erasure(Opened):
         docket, is_drained = conclusion.awaited(self.store, request_id), None
         if docket is None:
             docket, is_drained = self._erased(request_id, by=by, progress=progress)
-        return conclusion.conclude(self.store, docket, is_drained=is_drained, now=self._now, random=self._random)
+        return conclusion.conclude(self.store, docket, is_drained=is_drained, extra=extra, now=self._now, random=self._random)
 
     def _erased(self, request_id: bytes, *, by: Choice | None, progress: Progress) -> tuple[Docket, bool]:
         """Carry out an approved request; return what it is to be certified by, and whether readers were waited for."""
