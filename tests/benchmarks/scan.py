@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import time
@@ -43,10 +44,26 @@ def rows(size: str) -> Iterator[Row]:
         sealed, text = Path(folder) / "part.parquet", Path(folder) / "text.txt"
         _part(sealed, megabytes)
         text.write_text(" ".join(drawn.choices(words, k=megabytes << 17)))
-        for path, name, limit in ((sealed, "parts of a log", LIMIT_MB_S), (text, "plain text", None)):
+        lines, prose = Path(folder) / "lines.jsonl", Path(folder) / "prose.txt"
+        lines.write_text("\n".join(_line(drawn, words) for _ in range(megabytes << 9)))
+        longer = [*words, *("".join(drawn.choices("abcdefghijklmnopqrstuvwxyz\xe9\xfc", k=drawn.randint(11, 14))) for _ in range(200))]
+        prose.write_text(" ".join(drawn.choices(longer, k=megabytes << 16)), encoding="utf-8")
+        kinds = (
+            (sealed, "parts of a log", LIMIT_MB_S),
+            (text, "plain text", LIMIT_MB_S),
+            (prose, "text with long words and accents", None),
+            (lines, "JSON with escapes", None),
+        )
+        for path, name, limit in kinds:
             speed, share = _speed(path, _needles())
             note = f"CPU time; {share:.0f} x reading; {NEEDLES} needles"
             yield Row(f"scan {name}", speed, limit, "MB/s", at_least=True, note=note)
+
+
+def _line(drawn: random.Random, words: list[str]) -> str:
+    """Return a record as programs log them: an id in hexadecimal, words in quotes, escapes."""
+    said = " ".join(drawn.choices(words, k=40))
+    return json.dumps({"id": f"{drawn.getrandbits(128):032x}", "text": f'{said}\n"so", she said: \xe9', "at": drawn.random()})
 
 
 def _speed(path: Path, needles: Needles) -> tuple[float, float]:

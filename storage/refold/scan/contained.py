@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from refold.scan import databases
-from refold.scan.joined import Data
+from refold.scan.joined import Data, pairs_of, places_of
 
 EXPANDED_BYTES_MAX = 1 << 30
 STEP_BYTES = 1 << 20
@@ -102,24 +102,18 @@ def embedded(data: Data) -> Iterator[Member]:
     raw = data if isinstance(data, bytes) else bytes(data)
     if raw.isascii():
         return  # nothing that is compressed or binary is
-    for begins, name, expand in STREAMS:
-        for at in _places(raw, begins):
-            begun = name != "zlib" or _begins_zlib(raw[at : at + 64])
+    for at in places_of(raw, BEGINNINGS).tolist():
+        if not at:
+            continue  # it is looked into as what it is
+        for begins, name, expand in STREAMS:
+            begun = raw.startswith(begins, at) and (name != "zlib" or _begins_zlib(raw[at : at + 64]))
             if begun and (plain := _attempted(expand, raw[at : at + EMBEDDED_MAX])):
                 yield name, plain
-    for begins, name, ends, members in INSIDE:
-        for at in _places(raw, begins):
-            end = raw.rfind(ends, at) + len(ends) if ends else at + EMBEDDED_MAX
-            if name != "pickle" or int.from_bytes(raw[at + 3 : at + 11], "little") <= len(raw) - at:  # the size of its frame
-                yield from _tried(name, members, raw[at:end])
-
-
-def _places(raw: bytes, begins: bytes) -> Iterator[int]:
-    """Yield where something may begin, but for the very beginning."""
-    at = raw.find(begins, 1)
-    while at >= 0:
-        yield at
-        at = raw.find(begins, at + 1)
+        for begins, name, ends, members in INSIDE:
+            if raw.startswith(begins, at):
+                end = raw.rfind(ends, at) + len(ends) if ends else at + EMBEDDED_MAX
+                if name != "pickle" or int.from_bytes(raw[at + 3 : at + 11], "little") <= len(raw) - at:  # the size of its frame
+                    yield from _tried(name, members, raw[at:end])
 
 
 EMBEDDED_MAX = 64 << 20
@@ -306,3 +300,5 @@ INSIDE: tuple[tuple[bytes, str, bytes, Callable[[Data], Iterator[Member]]], ...]
     (b"\x80\x04\x95", "pickle", b"", _pickle),
     (b"\x80\x05\x95", "pickle", b"", _pickle),
 )
+
+BEGINNINGS = pairs_of(begins[:2] for begins, *_ in (*STREAMS, *INSIDE))

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from refold.scan import contained, spelled
 from refold.scan.contained import Undecodable
-from refold.scan.joined import Data
+from refold.scan.joined import Data, Stretches
 from refold.scan.needles import Needles
 from refold.scan.search import Search
 
@@ -56,7 +56,7 @@ class Looker:
     def look_only(self, data: Data) -> View:
         """Look at bytes as they are: they are sealed, and spell nothing."""
         view = View()
-        self._raw(data, (), view)
+        self._raw(Stretches(data), (), view)
         return view
 
     def _whole(self, data: Data, path: tuple[str, ...], view: View) -> None:
@@ -66,7 +66,8 @@ class Looker:
         self._inside(data, path, view, is_whole=True)
 
     def _inside(self, data: Data, path: tuple[str, ...], view: View, *, is_whole: bool = False) -> None:
-        self._raw(data, path, view)
+        found = Stretches(data)
+        self._raw(found, path, view)
         if len(path) > DEPTH_MAX or len(data) < SPELLED_MIN:
             return
         kind = contained.kind_of(data)
@@ -75,10 +76,10 @@ class Looker:
         elif is_whole and not view.reasons and spelled.is_opaque(data):
             view.reasons.append(_at(path, "of an unknown kind, compressed or encrypted"))
             return
-        elif is_whole and spelled.has_opaque_base64(data):
+        elif is_whole and spelled.has_opaque_base64(found):
             view.reasons.append(_at(path, "base64 of something compressed or encrypted"))
         if kind is None or kind[0] not in COMPRESSED:
-            self._spelled(data, path, view)
+            self._spelled(found, path, view)
             if kind is None or kind[0] == "pickle":
                 for name, plain in contained.embedded(data):
                     self._inside(plain, (*path, name), view)
@@ -95,26 +96,26 @@ class Looker:
         except Undecodable as error:
             view.reasons.append(_at(path, str(error)))
 
-    def _spelled(self, data: Data, path: tuple[str, ...], view: View) -> None:
+    def _spelled(self, found: Stretches, path: tuple[str, ...], view: View) -> None:
         """Look into everything that is spelled otherwise."""
-        for spelling in spelled.spellings(data):
+        for spelling in spelled.spellings(found):
             inner = View()
             self._inside(spelling.raw, (*path, spelling.encoding), inner)
             view.seen += [Seen(each.needle, each.encoding, spelling.origin(each.offset)) for each in inner.seen]
             view.encodings |= inner.encodings
 
-    def _raw(self, data: Data, path: tuple[str, ...], view: View) -> None:
-        for found in self._search.find(data):
-            view.encodings.add(found.encoding)
-            view.seen.append(Seen(found.needle, " > ".join([*path, found.encoding]), found.offset))
+    def _raw(self, found: Stretches, path: tuple[str, ...], view: View) -> None:
+        for each in self._search.find(found.data):
+            view.encodings.add(each.encoding)
+            view.seen.append(Seen(each.needle, " > ".join([*path, each.encoding]), each.offset))
         if self.needles.numbers:
-            self._numbers(data, path, view)
+            self._numbers(found, path, view)
 
-    def _numbers(self, data: Data, path: tuple[str, ...], view: View) -> None:
-        found = spelled.digits(data)
-        if found is None:
+    def _numbers(self, found: Stretches, path: tuple[str, ...], view: View) -> None:
+        written = spelled.digits(found)
+        if written is None:
             return
-        digits, origin = found
+        digits, origin = written
         for needle, number in self.needles.numbers:
             if (at := digits.find(number)) >= 0:
                 view.encodings.add("digits")

@@ -11,32 +11,32 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from refold.scan.joined import Data, Joined, alphabet, joined
+from refold.scan.joined import BASE64, DIGITS, HEX, TEXT, Data, Joined, Stretches, pairs_of, places_of
 
-BASE64_MIN = 11  # characters: eight bytes
-HEX_MIN = 12
-DIGITS_MIN = 7
-TEXT_MIN = 8
 WIDE_SHARE = 8  # of so many bytes one is zero where UTF-16 is looked for
 OPAQUE_MIN = 48
 OPAQUE_SHARE = 0.92
 OPAQUE_RUN_MIN = 1_400  # characters of base64
-LETTERS = string.ascii_letters + string.digits
-
-BASE64 = alphabet(LETTERS + "+/-_=\r\n")
-HEX = alphabet(string.hexdigits + "%\\x: ")
-TEXT = alphabet("".join(map(chr, range(32, 127))) + "\t\r\n", from_byte=128)
-DIGITS = alphabet(string.digits + " ()./+-\t")
 
 NAMED = rb"&(?:[a-zA-Z][a-zA-Z0-9]{1,8}|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});"
-ESCAPE = re.compile(rb"%[0-9a-fA-F]{2}|\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrtbf/\"\\'])|" + NAMED + rb"|=[0-9A-F]{2}|=\r?\n")
+BY_LEAD = {
+    b"%": rb"%[0-9a-fA-F]{2}",
+    b"\\": rb"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrtbf/\"\\'])",
+    b"&": NAMED,
+    b"=": rb"=[0-9A-F]{2}",
+}
+ESCAPE = re.compile(b"|".join(BY_LEAD.values()) + rb"|=\r?\n")
 SOFT_BREAK = re.compile(rb"=\r?\n")
+HEXDIGITS = string.hexdigits.encode()
+SECOND = {b"%": HEXDIGITS, b"\\": b"uxnrtbf/\"\\'", b"&": string.ascii_letters.encode() + b"#", b"=": HEXDIGITS}
+ESCAPES = pairs_of(lead + bytes([letter]) for lead, letters in SECOND.items() for letter in letters)  # how an escape begins
 NAMES = {b"%": "url", b"\\": "json", b"&": "html", b"=": "quoted-printable"}
 SINGLE = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b" ", b"f": b" "}
 SURROGATES = re.compile(rb"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 WIDE = {"utf-16-le": re.compile(rb"(?:[\t\n\r -~]\x00){6,}"), "utf-16-be": re.compile(rb"(?:\x00[\t\n\r -~]){6,}")}
-URL_SAFE = bytes.maketrans(b"-_=", b"+/A")
-HEX_VALUES = np.array([int(chr(byte), 16) if chr(byte) in string.hexdigits else 0 for byte in range(256)], dtype=np.uint8)
+URL_SAFE = BASE64.to(b"A").translate(bytes.maketrans(b"-_=", b"+/A"))
+AS_LINES, APART = TEXT.to(b"\n"), DIGITS.to(b"x")
+HEX_VALUES = np.array([int(chr(byte), 16) if chr(byte) in string.hexdigits else 0x80 for byte in range(256)], dtype=np.uint8)
 NOT_HEX = b"%\\x: "
 NOT_DIGITS = b" ()./+-\t"
 
@@ -50,27 +50,38 @@ class Spelling:
     origin: Callable[[int], int]
 
 
-def spellings(data: Data) -> Iterator[Spelling]:
+def spellings(found: Stretches) -> Iterator[Spelling]:
     """Yield everything that some bytes spell."""
-    yield from _escapes(data)
-    yield from _base64(data)
-    yield from _hex(data)
-    yield from _wide(data)
+    yield from _escapes(found)
+    yield from _base64(found)
+    yield from _hex(found)
+    yield from _wide(found.data)
 
 
-def _escapes(data: Data) -> Iterator[Spelling]:
+def _escapes(found: Stretches) -> Iterator[Spelling]:
     """Undo escapes of URLs, JSON, Python, HTML and quoted-printable, wherever text has some."""
-    runs = joined(data, TEXT, least=TEXT_MIN, gap=b"\n")
-    found = next((each for each in ESCAPE.finditer(runs.raw) if not SOFT_BREAK.match(each[0])), None) if runs else None
-    if runs and found:
-        joint = SURROGATES.sub(_astral, runs.raw) if b"\\u" in runs.raw or b"\\U" in runs.raw else runs.raw
-        plain = ESCAPE.sub(_unescaped, joint)
-        yield Spelling(_kinds(runs.raw, found), plain, _scaled(runs, len(runs.raw) / max(len(plain), 1)))
+    places = places_of(found.data, ESCAPES)
+    runs = found.joined(TEXT, holding=places) if len(places) else None
+    text = runs.raw.translate(AS_LINES) if runs else b""
+    first = next((each.start() for each in ESCAPE.finditer(text) if not SOFT_BREAK.match(each[0])), None)
+    if runs and first is not None:
+        joint = SURROGATES.sub(_astral, text) if b"\\u" in text or b"\\U" in text else text
+        known = _Unescaped()
+        plain = ESCAPE.sub(lambda each: known[each[0]], joint)
+        yield Spelling(_kinds(text, first), plain, _scaled(runs, len(text) / max(len(plain), 1)))
 
 
-def _kinds(raw: bytes, found: re.Match[bytes]) -> str:
+class _Unescaped(dict[bytes, bytes]):
+    """What each escape stands for, worked out once: a text repeats few of them often."""
+
+    def __missing__(self, raw: bytes) -> bytes:
+        self[raw] = _unescaped(raw)
+        return self[raw]
+
+
+def _kinds(raw: bytes, first: int) -> str:
     """Name the kinds of escapes that stand in the first of some text."""
-    kinds = dict.fromkeys(NAMES[each[0][:1]] for each, _ in zip(ESCAPE.finditer(raw, found.start()), range(64), strict=False))
+    kinds = dict.fromkeys(NAMES[each[0][:1]] for each, _ in zip(ESCAPE.finditer(raw, first), range(64), strict=False))
     return "+".join(sorted(kinds))
 
 
@@ -78,8 +89,7 @@ def _astral(found: re.Match[bytes]) -> bytes:
     return bytes.fromhex(found[1].decode() + found[2].decode()).decode("utf-16-be").encode()
 
 
-def _unescaped(found: re.Match[bytes]) -> bytes:
-    raw = found[0]
+def _unescaped(raw: bytes) -> bytes:
     if raw[:1] == b"&":
         return html.unescape(raw.decode()).replace("\xa0", " ").encode(errors="replace")
     if raw[:1] in b"%=" or raw[:2] == b"\\x":
@@ -89,25 +99,33 @@ def _unescaped(found: re.Match[bytes]) -> bytes:
     return SINGLE.get(raw[1:], raw[1:])
 
 
-def _base64(data: Data) -> Iterator[Spelling]:
+def _base64(found: Stretches) -> Iterator[Spelling]:
     """Decode base64 and its URL-safe form, with or without line breaks, wherever in a stretch it begins.
 
-    The gap of eight `A` is six zero bytes, and so is what padding becomes.
+    The gap of an `A`, which padding becomes too, ends what was before it with a byte that is no letter, and begins what is after it so.
     """
-    runs = joined(data, BASE64, least=BASE64_MIN, gap=b"AAAAAAAA")
+    runs = found.joined(BASE64)
     if runs:
         raw = runs.raw.translate(URL_SAFE, b"\r\n") + b"AAAAAAA"
         pieces = [binascii.a2b_base64(raw[skipped : skipped + (len(raw) - skipped) // 4 * 4]) for skipped in range(4)]
         yield _together("base64", pieces, runs, 4 / 3)
 
 
-def _hex(data: Data) -> Iterator[Spelling]:
-    """Decode hexadecimal digits, also with percent signs, backslashes or colons between them."""
-    runs = joined(data, HEX, least=HEX_MIN, gap=b"00000000")
+def _hex(found: Stretches) -> Iterator[Spelling]:
+    """Decode hexadecimal digits, also with percent signs, backslashes or colons between them.
+
+    A gap is more than a digit can be, so that what is made with one is told from a byte.
+    """
+    runs = found.joined(HEX)
     if runs:
         values = HEX_VALUES[np.frombuffer(runs.raw.translate(None, NOT_HEX) + b"0", dtype=np.uint8)]
-        pieces = [((values[skipped:-1:2] << 4) | values[1 + skipped :: 2][: len(values[skipped:-1:2])]) for skipped in range(2)]
-        yield _together("hex", [piece.tobytes() for piece in pieces], runs, 2.0)
+        yield _together("hex", [_paired(values[skipped:]).tobytes() for skipped in range(2)], runs, 2.0)
+
+
+def _paired(values: np.ndarray) -> np.ndarray:
+    """Return the bytes of pairs of hexadecimal digits, and zero where one of two is none."""
+    high, low = values[: len(values) // 2 * 2 : 2], values[1::2]
+    return ((high << 4) | low) & (((high | low) >> 7) - 1)
 
 
 def _together(encoding: str, pieces: list[bytes], runs: Joined, share: float) -> Spelling:
@@ -139,12 +157,12 @@ def _alternates(raw: bytes) -> bool:
     return int(np.count_nonzero(zero[:-2] & ~zero[1:-1] & zero[2:])) * WIDE_SHARE >= len(raw) // 4
 
 
-def digits(data: Data) -> tuple[bytes, Callable[[int], int]] | None:
+def digits(found: Stretches) -> tuple[bytes, Callable[[int], int]] | None:
     """Return the digits of everything that could be a phone number, apart from one another; None where there is nothing."""
-    runs = joined(data, DIGITS, least=DIGITS_MIN, gap=b"x")
+    runs = found.joined(DIGITS)
     if runs is None:
         return None
-    only = runs.raw.translate(None, NOT_DIGITS)
+    only = runs.raw.translate(APART, NOT_DIGITS)
     return only, _scaled(runs, len(runs.raw) / max(len(only), 1))
 
 
@@ -168,9 +186,9 @@ def is_opaque(data: Data) -> bool:
     return entropy > OPAQUE_SHARE * min(8.0, float(np.log2(len(sample))))
 
 
-def has_opaque_base64(data: Data) -> bool:
+def has_opaque_base64(found: Stretches) -> bool:
     """Whether a long run of base64 holds something that cannot be looked into, and is of no known kind."""
-    runs = joined(data, BASE64, least=OPAQUE_RUN_MIN, gap=b"A")
+    runs = found.joined(BASE64, least=OPAQUE_RUN_MIN)
     if runs is None:
         return False
     for start, length in zip(runs.starts.tolist(), runs.lengths.tolist(), strict=True):
