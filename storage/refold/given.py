@@ -107,7 +107,8 @@ def fact_id(text: str) -> bytes:
     try:
         return bytes.fromhex(text)
     except ValueError:
-        raise Usage("a fact id is an even number of hex digits", hint="refold facts") from None
+        what = "a fact is named by its id or how that begins, an even number of hex digits: no relation, no name, no value"
+        raise Usage(what, hint="refold facts") from None
 
 
 def call_id(text: str) -> bytes:

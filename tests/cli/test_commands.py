@@ -314,3 +314,22 @@ def test_a_name_that_nobody_bears_is_answered_with_those_like_it_that_may_be_see
     assert shell.json("facts", "Zebulon", "--user", "ada").data["similar"] == []
     assert shell.json("facts", "Zebulon", "--user", "ada", "--relation", "likes").data["similar"] == []
     assert shell.json("facts", "Zebulun", "--user", "ben").data["similar"] == []
+
+
+def test_a_name_that_nobody_has_is_refused_with_how_many_are_spelled_alike(shell):
+    said = shell.json("subject", "show", "adda")
+    finding = said.envelope["findings"][0]
+    assert (said.code, finding["remediation"]) == (2, "refold subject find ALIAS")
+    assert finding["message"] == "nobody is known by this alias or id; 1 alias is spelled alike"
+    assert [one["aliases"][0]["alias"] for one in shell.json("subject", "find", "adda").data["subjects"]] == ["ada"]
+    assert shell.json("subject", "show", "zoe").envelope["findings"][0]["remediation"] == "refold subject list"
+
+
+def test_a_relation_in_the_place_of_a_fact_is_told_what_a_fact_is_named_by(shell):
+    finding = shell.json("why", "lives_in", "--user", "ada").envelope["findings"][0]
+    assert finding["remediation"] == "refold facts"
+    assert "named by its id" in finding["message"]
+
+
+def test_the_status_counts_as_many_facts_as_the_operator_is_listed(shell):
+    assert shell.json("status").data["facts"]["holds"] == len(shell.json("facts", "--as", "operator").data["facts"]) > 0

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from refold.cli import main
 from refold.errors import NotAllowed, Usage
 from refold.imports import driver
 from refold.imports.driver import ImportReport, Progress, import_files
 from refold.imports.reader import File, Malformed, Options
-from refold.model import Event, Role, Scope
+from refold.memory import Memory
+from refold.model import AliasKind, Event, Role, Scope
 from refold.store import Store
 from refold.times import DAY, parse
 from tests.imports.conftest import json_lines
@@ -376,3 +378,24 @@ def test_a_memory_in_the_folder_is_not_imported_into_itself(store, tmp_path):
     assert store.places.store.parent == store.places.vault.parent == store.places.root.parent == tmp_path
     report = import_files(store, [tmp_path], now=lambda: NOW)
     assert (report.sources, report.malformed_count) == (("doc:notes.md",), 0)
+
+
+def test_an_author_who_is_called_like_the_user_is_named_once_and_not_when_they_are_known_to_be_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "note.md").write_text("---\nauthor: Ada Brandt\n---\n\nI like tea.\n", encoding="utf-8")
+    (tmp_path / "other.md").write_text("---\nauthor: Ben Abel\n---\n\nI like rye.\n", encoding="utf-8")
+    where = [word for name in ("store", "vault", "root") for word in (f"--{name}", str(tmp_path / "memory" / name))]
+    main(["init", *where])
+    capsys.readouterr()
+
+    def imported() -> list[tuple[str, str]]:
+        assert main(["import", str(tmp_path / "note.md"), str(tmp_path / "other.md"), "--user", "ada", *where, "--format", "json"]) == 0
+        findings = json.loads(capsys.readouterr().out)["findings"]
+        return [(each["remediation"], each["message"]) for each in findings if each["code"] == "RF-IMPORT-004"]
+
+    ((remediation, message),) = imported()
+    assert (remediation, message[:8], "Brandt" in message) == ("refold subject alias --help", "1 author", False)
+    with Memory.open(tmp_path / "memory/store", vault=tmp_path / "memory/vault", root=tmp_path / "memory/root") as memory:
+        memory.subject_add([(AliasKind.HANDLE, "ada"), (AliasKind.NAME, "Ada Brandt")])
+    assert imported() == []

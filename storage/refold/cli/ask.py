@@ -62,7 +62,7 @@ def _search(given: Namespace) -> Outcome:
     if given.explain:
         data["left_out"] = found.left_out
         lines += ["", *shown.explained(found)]
-    return Outcome(data, lines, missing, format_version=FORMAT_VERSION)
+    return Outcome(data, lines, missing, (disclaimers.WORDS,), FORMAT_VERSION)
 
 
 def _configure_context(command: ArgumentParser) -> None:

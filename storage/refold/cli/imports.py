@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,12 +13,15 @@ from refold.cli.command import FORMAT_VERSION, Command, cautions, opened
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.progress import progress
 from refold.cli.visible import plural
+from refold.model import normalise
 
 if TYPE_CHECKING:
     from refold.imports.driver import ImportReport, Progress
+    from refold.memory import Memory
 
 
 UNDATED = "RF-IMPORT-003"  # nobody says when some events were said
+STRANGERS = "RF-IMPORT-004"  # an author may be the user, under another name
 DIFFERING = "RF-IMPORT-002"  # an event was there already, for others or about fewer people
 
 
@@ -45,9 +49,21 @@ def _run(given: Namespace) -> Outcome:
         report = memory.import_files(
             given.paths, reader=given.reader, mapping=given.mapping, options=options, progress=lambda done: show(_so_far(done))
         )
-        findings = cautions(memory, **arguments.scope(given))
+        findings = [*cautions(memory, **arguments.scope(given)), *_strangers(memory, given.user, report.alike)]
     outcome = imported(report)
     return replace(outcome, findings=[*findings, *outcome.findings])
+
+
+def _strangers(memory: Memory, user: str, authors: Sequence[str]) -> list[Finding]:
+    """Return the warning that authors who are called like the user count as other people. No name of theirs is said."""
+    if not authors or memory.is_limited:
+        return []
+    people = [{normalise(alias) for entry in entries for _, alias in entry.aliases} for entries in memory.subjects().values()]
+    strangers = sum(not any({normalise(author), normalise(user)} <= aliases for aliases in people) for author in authors)
+    if not strangers:
+        return []
+    what = f"{plural(strangers, 'author')} called like the user and another person to this memory: if it is the same one, join the two"
+    return [Finding(STRANGERS, "warning", what, remediation="refold subject alias --help")]
 
 
 def _so_far(done: Progress) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -91,7 +92,8 @@ def _find(given: Namespace) -> Outcome:
     matcher, name = Matcher(wanted), normalise(given.entity)
     with opened(given) as memory:
         known = memory.subjects()
-    found = {one: of for one, of in known.items() if any(normalise(each) == name or matcher.find(each) for each in _names(of))}
+    alike = {name, *_alike(known, name)}
+    found = {one: of for one, of in known.items() if any(normalise(each) in alike or matcher.find(each) for each in _names(of))}
     rows = [(subject.hex(), ", ".join(_names(entries))) for subject, entries in found.items()]
     data = {"subjects": [_data(subject, entries) for subject, entries in found.items()], "total": len(found)}
     return Outcome(data, [*table(rows), *([""] if rows else []), plural(len(found), "subject")], format_version=FORMAT_VERSION)
@@ -128,7 +130,14 @@ def _person(subjects: Subjects, asked: str) -> tuple[SubjectId, Sequence[Subject
     for subject, entries in subjects.items():
         if asked.lower() in _ids(entries) or name in {normalise(alias) for alias in _names(entries)}:
             return subject, entries
-    raise Usage("nobody is known by this alias or id", hint="refold subject list")
+    alike = len(_alike(subjects, name))
+    spelled = f"; {plural(alike, 'alias', 'aliases')} {'is' if alike == 1 else 'are'} spelled alike" if alike else ""
+    raise Usage(f"nobody is known by this alias or id{spelled}", hint="refold subject find ALIAS" if alike else "refold subject list")
+
+
+def _alike(subjects: Subjects, name: str) -> list[str]:
+    """Return the known names that are spelled nearly as one is, normalised."""
+    return difflib.get_close_matches(name, sorted({normalise(each) for of in subjects.values() for each in _names(of)}))
 
 
 def _ids(entries: Sequence[SubjectEntry]) -> list[str]:

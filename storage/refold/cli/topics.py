@@ -117,6 +117,9 @@ A question names its scope by the same flags; what it leaves out may be anything
 
 A question with neither a scope nor a principal (--as NAME) is refused, not answered with everything.
 `--as operator` asks across all scopes.
+
+`refold status` counts the facts of everybody, whatever their labels: as many as `refold facts --as operator` lists. `refold facts
+--user NAME` lists those of one memory that carry no labels.
 """,
     ),
     "principals": (

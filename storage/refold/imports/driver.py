@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -21,7 +22,7 @@ from refold import ingest
 from refold.errors import NotAllowed, Usage
 from refold.imports import mapping, recognise
 from refold.imports.reader import File, Malformed, Options, Reader, Said
-from refold.model import Draft, Role, Source
+from refold.model import Draft, Role, Source, normalise
 from refold.outside import Clock, Random
 from refold.store import Store, is_place
 from refold.times import DAY
@@ -29,6 +30,7 @@ from refold.times import DAY
 Check = Callable[[Draft], None]
 
 BATCH_CHARACTERS_MAX = 8 << 20
+AUTHORS_KEPT_MAX = 10_000
 MALFORMED_KEPT_MAX = 1_000
 MISSING = "there is no such file"
 
@@ -58,6 +60,7 @@ class ImportReport:
     undated: int = 0  # of those added: nobody said when, so that they count as said at the import
     conflicts: tuple[str, ...] = ()  # those where something was there for another audience, or without a person named now; sorted
     suppressed: int = 0  # left out: they would have brought back what was erased
+    alike: tuple[str, ...] = ()  # authors with another name than the user's who share a word with it; sorted
 
 
 def import_files(
@@ -98,7 +101,7 @@ def import_files(
             progress(Progress(tally.files, len(files), tally.added + tally.already, tally.malformed_count))
     if not tally.files or tally.is_all_malformed:
         raise _nothing(tally)
-    return tally.report(run)
+    return replace(tally.report(run), alike=_alike(tally.authors, options.user))
 
 
 def found(paths: Iterable[Path]) -> Iterator[File | Malformed]:
@@ -214,6 +217,13 @@ def _batches(records: Iterable[_Record], size: int) -> Iterator[list[_Record]]:
         yield group
 
 
+def _alike(authors: Iterable[str], user: str | None) -> tuple[str, ...]:
+    """Return the authors who may be the user under a longer name, which is another person as long as nobody joins the two."""
+    name = normalise(user or "")
+    words = set(re.findall(r"\w+", name))
+    return tuple(sorted(each for each in authors if normalise(each) != name and words.intersection(re.findall(r"\w+", normalise(each)))))
+
+
 class _Tally:
     """What an import has done so far."""
 
@@ -222,6 +232,7 @@ class _Tally:
         self.malformed: list[Malformed] = []
         self.sources: set[str] = set()
         self.conflicts: set[str] = set()
+        self.authors: set[str] = set()
 
     @property
     def is_all_malformed(self) -> bool:
@@ -236,6 +247,7 @@ class _Tally:
         self.suppressed += suppressed
         self.already += len(added) - new - suppressed
         drafts = [record for record in group if isinstance(record, Draft) and record.text.strip()]
+        self.authors.update(draft.author for draft in drafts if draft.author and len(self.authors) < AUTHORS_KEPT_MAX)
         self.undated += sum(one.new and draft.said_at is None for draft, one in zip(drafts, added, strict=True))
         self.conflicts.update(draft.source.document for draft, one in zip(drafts, added, strict=True) if one.differs and draft.source)
         for record in group:
