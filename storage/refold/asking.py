@@ -112,6 +112,14 @@ class Estimate:
     cost: float | None  # None without a price table
     currency: str
 
+    @property
+    def calls_max(self) -> int:
+        """Return how many calls there are where every answer is in another form, so that each is asked for again as often as it may be.
+
+        An attempt that fails on its way, and is tried again, is none of them.
+        """
+        return self.calls * DRAWS_MAX
+
 
 @dataclass(frozen=True, slots=True)
 class Sent:

@@ -110,6 +110,7 @@ class FoldReport:
     pending: int = 0  # events that a model has not answered about
     faults: Mapping[str, int] = field(default_factory=dict)  # why, by the requests that failed
     spent: Spent | None = None  # on a model
+    currency: str = ""  # of the cost; "" without a price table, where nobody can say it
     sources: Mapping[str, Cost] = field(default_factory=dict)  # the same by what was asked about, without attempts that were tried again
 
     @property
@@ -215,6 +216,7 @@ class Fold:
             extractor=self._model.recipe.extractor if self._model else EXTRACTOR,
             faults=Counter(one.fault for done in self.done for one in done.inputs if one.fault),
             spent=self._model.gateway.spent if self._model else None,
+            currency=self._model.recipe.price.currency if self._model and self._model.recipe.price else "",
             sources=self._costs,
         )
 

@@ -43,7 +43,8 @@ def recipe(folder: Path, server: Server, *changed: tuple[str, str]) -> str:
 def test_a_plan_counts_the_calls_exactly_and_sends_nothing(shell, server):
     plan = shell.json("fold", "--plan", *of(server)).data["plan"]
     assert server.count == 0
-    assert plan["estimate"]["calls"] == 1
+    assert (plan["estimate"]["calls"], plan["estimate"]["calls_max"]) == (1, 3)
+    assert "1 call, at most 3 where" in shell("fold", "--plan", *of(server)).out
     shell("fold", *of(server))
     assert server.count == 1
     sent = len(server.asked[0].body)
@@ -68,6 +69,7 @@ def test_a_fold_says_what_it_asked_and_how_closed_the_answers_were_read(shell, s
     assert (done.data["extractor"], done.data["pending"]) == ("openai/small", 0)
     assert Level(done.data["closure_level"]).rank >= Level.TRIPWIRE.rank
     said = shell("fold", "--full", *of(server)).out
+    assert "0 tokens, no price table in the recipe" in said
     assert "0 calls of openai/small, 1 answered by recordings" in said
     assert shell("fold", "--fresh", *of(server)).code == 0
     assert server.count == 2
@@ -97,8 +99,9 @@ def test_a_spent_budget_ends_a_fold_cleanly_and_the_next_one_goes_on(shell, serv
         ("concurrency = 8", "concurrency = 1"),
     )
     done = shell.json("fold", "--recipe", limited)
-    assert (done.code, done.data["faults"]) == (0, {"budget": 1})
+    assert (done.code, done.data["faults"], done.data["currency"]) == (0, {"budget": 1}, "EUR")
     assert [finding["code"] for finding in done.envelope["findings"]] == ["RF-BUDGET-001"]
+    assert done.envelope["findings"][0]["message"].endswith("the next fold goes on, with as much again")
     assert shell.json("fold", "--recipe", limited).data["pending"] == 0
     assert server.count == 2
 

@@ -55,7 +55,7 @@ def plan_data(plan: FoldPlan) -> dict[str, object]:
     estimate = plan.estimate
     if estimate is None:
         return {}
-    names = ("calls", "reused", "prompt_tokens", "completion_tokens", "cost", "currency")
+    names = ("calls", "calls_max", "reused", "prompt_tokens", "completion_tokens", "cost", "currency")
     return {"estimate": {name: getattr(estimate, name) for name in names}}
 
 
@@ -65,8 +65,9 @@ def plan_lines(plan: FoldPlan) -> list[str]:
     if estimate is None:
         return []
     price = "no price table in the recipe" if estimate.cost is None else f"about {estimate.cost:,.4f} {estimate.currency}"
+    more = f", at most {estimate.calls_max:,} where answers come in another form than was asked for" if estimate.calls else ""
     return [
-        f"would ask  {plural(estimate.calls, 'call')}; {plural(estimate.reused, 'request')} answered by recordings",
+        f"would ask  {plural(estimate.calls, 'call')}{more}; {plural(estimate.reused, 'request')} answered by recordings",
         f"tokens     about {estimate.prompt_tokens:,} in (one for 4 bytes), {estimate.completion_tokens:,} out (the recipe's guess)",
         f"price      {price}",
     ]
@@ -77,10 +78,17 @@ def told(report: FoldReport, outcome: Outcome) -> Outcome:
     spent = report.spent
     if spent is None:
         return replace(outcome, disclaimers=(disclaimers.SYMBOLIC,))
-    data = {**outcome.data, "extractor": report.extractor, "pending": report.pending, "faults": dict(report.faults), "spent": _spent(spent)}
+    data = {
+        **outcome.data,
+        "extractor": report.extractor,
+        "pending": report.pending,
+        "faults": dict(report.faults),
+        "spent": _spent(spent),
+        "currency": report.currency,
+    }
     data["sources"] = [{"source": source, **asdict(cost)} for source, cost in _dearest(report)]
     asked = f"asked      {plural(spent.calls, 'call')} of {report.extractor}, {spent.reused:,} answered by recordings"
-    lines = [*outcome.lines, visible(asked), f"took       {plural(spent.tokens, 'token')}, {spent.cost / NANOS:,.4f} by the price table"]
+    lines = [*outcome.lines, visible(asked), f"took       {plural(spent.tokens, 'token')}, {_price(report, spent)}"]
     for source, cost in _dearest(report)[:SOURCES_SHOWN_MAX]:
         asked = f"{plural(cost.calls, 'call')}, {plural(cost.prompt_tokens + cost.completion_tokens, 'token')}"
         lines.append(visible(f"           {asked} about {source}"))
@@ -92,10 +100,19 @@ def told(report: FoldReport, outcome: Outcome) -> Outcome:
     lines.append(f"pending    {plural(report.pending, 'event')}")
     message = f"{plural(report.pending, 'event')} pending, requests that failed: {why}; the next fold asks again"
     if report.faults.keys() == {BUDGET}:
+        message = f"the budget of this fold is spent, {plural(report.pending, 'event')} pending: the next fold goes on, with as much again"
         return replace(outcome, data=data, lines=lines, findings=(Finding("RF-BUDGET-001", "warning", message, remediation="refold fold"),))
     finding = Finding(ModelFailed.code, "error", message, remediation="refold calls list")
     failed = {"exit_code": ModelFailed.exit_code, "exit_class": ModelFailed.exit_class}
     return replace(outcome, data=data, lines=lines, findings=(finding,), **failed)
+
+
+def _price(report: FoldReport, spent: Spent) -> str:
+    """Return what calls cost, or that nobody can say it."""
+    if not report.currency:
+        return "no price table in the recipe"
+    uncounted = f", without {plural(spent.uncounted, 'answer')} of which no tokens were counted" if spent.uncounted else ""
+    return f"{spent.cost / NANOS:,.4f} {report.currency} by the price table{uncounted}"
 
 
 def _dearest(report: FoldReport) -> list[tuple[str, Cost]]:
