@@ -288,7 +288,9 @@ class Gateway:
         return _Outcome(tuple(attempts), fault)
 
     def _attempted(self, asked: _Asked, draw: int, number: int, got: Attempt, started: int) -> Recording:
-        said = answers.read(got.status, got.answer) if got.fault is None else answers.Said("", got.fault)
+        said = answers.read(got.status, got.answer)
+        if got.fault is not None:
+            said = replace(said, content="", fault=got.fault)
         cost = cost_of(said.tokens, None if self._price is None else (self._price.input, self._price.output))
         self._ledger.end(said.tokens, cost, answered=got.status == 200)
         return Recording(

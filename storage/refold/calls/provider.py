@@ -150,10 +150,11 @@ class Provider:
                     **({"extra_body": extra} if extra else {}),
                     **body,
                 )
-            answer = json.dumps(response.model_dump(mode="json"), ensure_ascii=False).encode()
+            document = response.model_dump(mode="json")
+            answer = json.dumps(document, ensure_ascii=False).encode()
         except Exception as error:
             return self._refused(error)
-        return Attempt(Form.CALL, self.host, 200, answer)
+        return Attempt(Form.CALL, self.host, 200, answer, fault=Fault.CUT_OFF if _is_at_limit(document, body) else None)
 
     def _refused(self, error: Exception) -> Attempt:
         """Turn litellm's error into a code. Its words are let go: they quote the prompt and the provider."""
@@ -173,6 +174,12 @@ def unnamed(body: bytes, model: str) -> bytes:
     if not body.startswith(head):
         raise Undeclared("a rendering begins otherwise than with the name of its model", hint="refold help recipes")
     return begun + body[len(head) :]
+
+
+def _is_at_limit(document: dict[str, Any], body: Mapping[str, Any]) -> bool:
+    """Whether an answer has as many tokens as it may have: of some providers litellm says "stop" where they cut it off there."""
+    limit, counted = body.get("max_completion_tokens", body.get("max_tokens")), (document.get("usage") or {}).get("completion_tokens")
+    return isinstance(limit, int) and isinstance(counted, int) and counted >= limit
 
 
 def _fault_of(error: Exception, status: int) -> Fault:

@@ -228,6 +228,10 @@ Every request is made of the log, the recipe and nothing else; what was sent and
 in it, and never asked twice: `refold fold --full` reads the recordings. What a model answers is taken only where it is a quote of the
 events; the rest is rejected and counted (`refold status`). Where it did not answer, events stay pending, and the next fold asks again.
 
+Any provider that litellm knows can be named as the recipe's adapter, with its key in its own variable (ANTHROPIC_API_KEY). What is handed
+to litellm is then checked and recorded, and not what litellm makes of it: the recording says call where it says wire of OpenAI's protocol,
+and litellm may ask the provider more, of a local server what its model can do. Set max_tokens there: an answer of as many is cut off.
+
     --calls live       recordings first, then the model (the default)
     --calls replay     recordings only; a request without one is an error
     --calls verify     recordings, and the model is asked whether it would say the same
