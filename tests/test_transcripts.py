@@ -221,7 +221,13 @@ LINES: dict[str, list[tuple[Prepare, str]]] = {
     "init": [(no_store, "init"), (nothing, "init")],
     "add": [(nothing, "add 'I like Darjeeling.' --user ada --source chat:9#1 --said-at 2024-07-01"), (nothing, "add ' ' --user ada")],
     "import": [(add_a_note, "import ~/notes.md --user ada"), (nothing, "import ~/missing.md")],
-    "fold": [(add_what_is_not_folded, "fold --plan"), (add_what_is_not_folded, "fold"), (spoils.unfinished, "fold")],
+    "fold": [
+        (add_what_is_not_folded, "fold --plan"),
+        (add_what_is_not_folded, "fold"),
+        (spoils.unfinished, "fold"),
+        (nothing, "fold --without --source chat:7#2"),
+        (nothing, "fold --source chat:7#2"),
+    ],
     "status": [(nothing, "status"), (spoils.unfinished, "status"), (spoils.root_missing, "status")],
     "search": [(nothing, "search 'where does Ada live' --user ada --explain"), (nothing, "search Munich")],
     "context": [(nothing, "context 'where does Ada live' --user ada --tokens 60")],
@@ -455,6 +461,7 @@ def settled(text: str, folder: Path) -> str:
     text = re.sub(r'(?<=bytes": )\d+', "0", text)
     text = re.sub(r'(?<=_seconds": )[0-9.e-]+', "0", text)
     text = re.sub(r" +[0-9.]+ ms", "  <ms>", text)
+    text = re.sub(r" +p50 +p95", "  p50  p95", text)
     return re.sub(r"[0-9,]+(?= bytes)|[0-9.,]+(?= KiB)", "<size>", text)
 
 

@@ -71,3 +71,17 @@ def test_eval_prints_recall_by_category_with_times(shell, tmp_path):
     assert "of the evidence, 1 cannot be found" in printed.err
     data = shell.json("eval", str(tmp_path / "questions.jsonl"), "--user", "ada").data
     assert (data["total"]["recall"]["20"], data["missed"], data["unknown"]) == (0.75, [2], 1)
+
+
+def test_fold_without_says_what_would_be_and_changes_nothing(shell):
+    data = shell.json("fold", "--without", "--source", "chat:7#2").data
+    assert ([fact["value"] for fact in data["facts_gone"]], [fact["value"] for fact in data["facts_again"]]) == (["Munich"], ["Berlin"])
+    printed = shell("fold", "--without", "--source", "chat:7#2").out
+    assert "1 go, 1 hold again" in printed
+    assert "nothing was changed" in printed
+    assert shell.json("status").data["state"]["generation"] == 1
+
+
+def test_fold_takes_what_is_selected_with_without_alone(shell):
+    for words in (["--source", "chat:7#2"], ["--without"], ["--without", "--full", "--source", "chat:7#2"]):
+        assert shell("fold", *words).code == 2

@@ -59,6 +59,7 @@ OPERATORS = {
     "export": lambda memory: memory.export("out"),
     "evaluate": lambda memory: memory.evaluate("x"),
     "fold": lambda memory: memory.fold(),
+    "fold_without": lambda memory: memory.fold_without(Selector(before=1)),
     "fold_plan": lambda memory: memory.fold_plan(),
     "recordings": lambda memory: memory.recordings(),
     "report": lambda memory: memory.report(),

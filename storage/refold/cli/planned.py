@@ -42,7 +42,7 @@ def plan_lines(made: Plan, names: Mapping[SubjectId, str]) -> list[str]:
         lines += ["", "whom else these events concern", *table(shared, indent="  ")]
     for title, mark, facts in (("what others will not know any more", "-", others.gone), ("what holds again", "+", made.diff.again)):
         if facts:
-            lines += ["", title, *table([_fact(mark, fact) for fact in facts[:SHOWN_MAX]], indent="  ")]
+            lines += ["", title, *table([fact_row(mark, fact) for fact in facts[:SHOWN_MAX]], indent="  ")]
             lines += [f"  and {len(facts) - SHOWN_MAX:,} more (--format json)"] if len(facts) > SHOWN_MAX else []
     return [*lines, *_copy_lines(made.copies)]
 
@@ -65,7 +65,8 @@ def _copy_lines(copies: Sequence[Elsewhere]) -> list[str]:
     return ["", "what is elsewhere, and what it is then", *table(rows, head=head, indent="  ")]
 
 
-def _fact(mark: str, fact: Fact) -> tuple[str, ...]:
+def fact_row(mark: str, fact: Fact) -> tuple[str, ...]:
+    """Return a fact as a row, with what becomes of it."""
     relation = f"{fact.relation}({fact.qualifier})" if fact.qualifier else fact.relation
     return (mark, visible(fact.entity), visible(relation), visible(fact.value))
 
@@ -81,8 +82,8 @@ def plan_data(made: Plan) -> dict[str, object]:
         "events": made.events,
         "shared_events": made.shared,
         "concerned": [{"subject": one.hex(), "events": count} for one, count in made.others.items()],
-        "facts_gone": _facts(made.diff.gone),
-        "facts_again": _facts(made.diff.again),
+        "facts_gone": facts_data(made.diff.gone),
+        "facts_again": facts_data(made.diff.again),
         "claims": made.diff.claims,
         "calls": made.calls,
         "recipients": recipients_data(made.recipients),
@@ -113,7 +114,8 @@ def recipients_data(found: Sequence[Recipient]) -> list[dict[str, object]]:
     ]
 
 
-def _facts(facts: Sequence[Fact]) -> list[dict[str, object]]:
+def facts_data(facts: Sequence[Fact]) -> list[dict[str, object]]:
+    """Return facts of a plan, for a program."""
     return [
         {
             "fact_id": one.fact_id.hex(),

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refold import disclaimers, times
-from refold.cli import arguments, model_fold, shown
+from refold.cli import arguments, model_fold, shown, supposed
 from refold.cli.command import FORMAT_VERSION, Command, behind, cautions, cut, incomplete_since, opened
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.progress import progress
@@ -134,9 +134,17 @@ def _configure_fold(command: ArgumentParser) -> None:
     what = "fold the log again in another process, and write a signed receipt that the state is the same to a new file"
     command.add_argument("--receipt", type=Path, metavar="FILE", help=what)
     model_fold.configure(command)
+    supposed.configure(command)
 
 
 def _fold(given: Namespace) -> Outcome:
+    if given.without:
+        return supposed.run(given)
+    supposed.require_unselected(given)
+    return _folding(given)
+
+
+def _folding(given: Namespace) -> Outcome:
     from refold.cli.proofs import check_new, write_receipt
     from refold.receipts import replay
     from refold.receipts.refolded import refolded

@@ -45,26 +45,43 @@ class PlanDiff:
         return PlanDiff(gone, self.again, self.claims, self.edges)
 
 
+@dataclass(frozen=True, slots=True)
+class Reread:
+    """What a model reads of some entries, where it was told others beside them before."""
+
+    seqs: frozenset[int] = frozenset()
+    claims: tuple[Claim, ...] = ()
+    edges: tuple[Edge, ...] = ()
+
+
 class Without(Sight):
-    """The sight of a view on a state as if some entries had never been."""
+    """The sight of a view on a state as if some entries had never been, and others had been read again."""
 
     gone: frozenset[int] = frozenset()
+    reread: Reread = Reread()
+
+    def claims(self, mentions: Iterable[int]) -> list[Claim]:
+        wanted = set(mentions)
+        return [*Sight.claims(self, wanted), *(claim for claim in self.reread.claims if claim.mention in wanted)]
+
+    def edges_of(self, mentions: Sequence[int]) -> list[Edge]:
+        return [*Sight.edges_of(self, mentions), *(edge for edge in self.reread.edges if edge.a in set(mentions))]
 
     def sees(self, said: Claim | Edge) -> bool:
         named = said.named_seq if isinstance(said, Claim) else None
         return said.seq not in self.gone and named not in self.gone and Sight.sees(self, said)
 
 
-def diff(state: State, target: Target, *, rules: Rules | None = None) -> PlanDiff:
+def diff(state: State, target: Target, *, rules: Rules | None = None, reread: Reread | None = None) -> PlanDiff:
     """Return what an erasure changes in what is known. Of what is not folded yet nothing is known, and nothing changes."""
     if state.absent is not None:
         return PlanDiff((), (), 0, 0)
     relations, rules = recipes.relations(), recipes.rules() if rules is None else rules
-    gone = seqs_of(state, target)
+    gone, reread = seqs_of(state, target), reread or Reread()
     claims, edges = _touched(state, gone)
     now, then = Sight(state, OPERATOR, relations), Without(state, OPERATOR, relations)
-    then.gone = frozenset(gone.tolist())
-    mentions = _around(now, claims, edges)
+    then.gone, then.reread = reread.seqs.union(gone.tolist()), reread
+    mentions = _around(now, *_touched(state, np.array(sorted(then.gone), np.uint64)), reread)
     before, after = _stances(now, mentions), _stances(then, mentions)
     facts_gone, facts_again = _parted(before, after), _parted(after, before)
     wide = _widened(state, now, mentions)
@@ -101,10 +118,10 @@ def _touched(state: State, gone: np.ndarray) -> tuple[pa.Table, pa.Table]:
     return _having(claims, gone, "seq", "named_seq"), _having(state.table("edges", ["a", "b", "seq"]), gone, "seq")
 
 
-def _around(now: Sight, claims: pa.Table, edges: pa.Table) -> set[int]:
+def _around(now: Sight, claims: pa.Table, edges: pa.Table, reread: Reread) -> set[int]:
     """Return every mention about which something may be decided otherwise: of whom claims go, and whose names come apart."""
-    found = set(claims["mention"].to_pylist())
-    parted = {*edges["a"].to_pylist(), *edges["b"].to_pylist()}
+    found = {*claims["mention"].to_pylist(), *(claim.mention for claim in reread.claims)}
+    parted = {*edges["a"].to_pylist(), *edges["b"].to_pylist(), *(edge.a for edge in reread.edges)}
     apart = {mention for component in now.components(parted) for mention in component.mentions}
     found |= apart
     if apart:

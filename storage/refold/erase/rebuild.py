@@ -68,7 +68,7 @@ class Rebuild:
     def carry(self, successor: Store, gone: Collection[int], *, ask: Model | None, progress: Report) -> None:
         """Take in all that the generation before holds, without the seqs that are gone. Raises ModelFailed."""
         carries = self.base.absent is None
-        changed = self._changed(gone) if carries and self._recipe else []
+        changed = changed_blocks(self.base, self._recipe, gone) if carries and self._recipe else []
         reread = {seq for block in changed for seq in block.seqs}
         if carries:
             tags = Tags(successor.keyring.state_key)
@@ -103,17 +103,6 @@ class Rebuild:
                 progress(events[-1].seq + 1 - first, end - first)
         self.end = max(end, first)
 
-    def _changed(self, gone: Collection[int]) -> list[Block]:
-        """Return the blocks that are not what they were, because an event of theirs, or one that they were told, is gone."""
-        assert self._recipe
-        events = self.base.table("events", ["session", "part", "seq"]).to_pydict()
-        turns = [Turn(*row) for row in zip(*events.values(), strict=True)]
-        sessions = {turn.session for turn in turns if turn.seq in gone}
-        turns = [turn for turn in turns if turn.session in sessions]
-        cut = partial(blocks, parts=self._recipe.blocks.parts, context=self._recipe.blocks.context)
-        before = set(cut(turns))
-        return [block for block in cut([turn for turn in turns if turn.seq not in gone]) if block not in before]
-
     def _ask(self, successor: Store, changed: Sequence[Block], model: Model | None) -> None:
         if not changed or self._recipe is None:
             return
@@ -124,6 +113,17 @@ class Rebuild:
             if outcome.folded is None:
                 raise ModelFailed("the model did not answer about events that it was told what is erased with; nothing was changed")
             self._builder.add_folded(outcome.events, outcome.folded)
+
+
+def changed_blocks(base: State, recipe: ModelRecipe, gone: Collection[int]) -> list[Block]:
+    """Return the blocks that are not what they were, because an event of theirs, or one that they were told, is gone."""
+    events = base.table("events", ["session", "part", "seq"]).to_pydict()
+    turns = [Turn(*row) for row in zip(*events.values(), strict=True)]
+    sessions = {turn.session for turn in turns if turn.seq in gone}
+    turns = [turn for turn in turns if turn.session in sessions]
+    cut = partial(blocks, parts=recipe.blocks.parts, context=recipe.blocks.context)
+    before = set(cut(turns))
+    return [block for block in cut([turn for turn in turns if turn.seq not in gone]) if block not in before]
 
 
 def _all_blocks(successor: Store, size: int, recipe: ModelRecipe) -> list[Block]:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from refold.erase.form import Outline
     from refold.erase.model import Decision, Mode, Reached, Request, Selector, Stage
     from refold.erase.plan import Plan
+    from refold.erase.without import Supposed
     from refold.extractors import Choice
     from refold.memory.erased import Erased
 
@@ -52,6 +53,18 @@ class Erasure(Opened):
         if mentions is not None and request.found:
             self.erase_decide(request.request_id, {(one.seq, *one.span): mentions for one in request.found.candidates})
         return self.erase_plan(request.request_id)
+
+    def fold_without(self, selector: Selector, *, by: Choice | None = None) -> Supposed:
+        """Return what memory would be without what a selector names: nothing is published, and no model is asked.
+
+        `by` is what reads the events, as in `fold`. Raises NotRecorded where a model would have to be asked about what is left.
+        """
+        from refold.erase.without import without
+        from refold.extractors import Choice
+
+        self._operator_only()
+        with self._asking() as state:
+            return without(self.store, state, selector, choice=by or Choice.of(), now=self._now)
 
     def erase(self, plan: Plan, *, by: Choice | None = None, progress: Progress = silent) -> Erased:
         """Approve what was planned, and carry it out. Raises as `erase_approve` and `erase_run` do."""
