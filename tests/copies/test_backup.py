@@ -227,7 +227,7 @@ def test_killed_at_any_change_a_restore_of_keys_is_gone_on_with(store: Store, tm
     to, path = recipient(), tmp_path / "safe/keys"
     sealed_keys(store, path, to)
     count = changes_of(lambda: restored_keys(store, tmp_path / "model", path, to))
-    for at in range(1, count + 1):
+    for at in range(1, count + 1, EVERY):
         killed = in_child(lambda: restored_keys(store, tmp_path / f"{at}", path, to), Disk(killing(at), calls=CALLS))  # noqa: B023
         assert killed == KILLED
         where = Places(store.places.store, tmp_path / f"{at}/vault", tmp_path / f"{at}/root", store.origin)

@@ -37,7 +37,7 @@ from tests.recover.alice import EXHAUSTIVE, Event, crashes, recorded, syncs
 from tests.recover.damage import path_with
 
 HINTS = re.compile(r"[.]frontier$|/cache(/verdict)?$|/prefect$")  # never trusted alone: whether they last decides nothing
-AGAIN_EVERY = 3  # states after which the same call is made again
+AGAIN_EVERY = 6  # states after which the same call is made again
 TEXTS = ["I live in Berlin.", "I've been living in Munich since 2023.", "My sister is called Ruth."]
 MORE = "I work at Siemens."
 

@@ -31,6 +31,7 @@ from tests.conftest import now
 from tests.copies.conftest import EVERY, whole
 from tests.journal import CALLS, KILLED, changes_of, in_child, killing, left, tree, unsynced
 from tests.log import Disk, say, texts
+from tests.recover.alice import EXHAUSTIVE
 from tests.recover.damage import flip, flip_header, flip_payload, head_of, path_with, place_of
 
 PARTIAL = Policy(allow_partial_replay=True)
@@ -334,6 +335,9 @@ def test_up_to_a_boundary_is_replayed_only_where_the_policy_allows_it(places: Pl
 # Interrupted
 
 
+STEP = 1 if EXHAUSTIVE else 7  # of the changes of a disk: the one at which it is killed
+
+
 def hurt_twice(places: Places) -> None:
     flip_header(places, 1)
     flip(place_of(places).commit(2), 40)
@@ -354,14 +358,14 @@ def test_killed_at_any_change_and_run_again_it_ends_the_same(places: Places, cop
     count = changes_of(lambda: repaired(model, *copies, past_damage=past_damage))
     wanted = shape(model)
     completed = 0
-    for at in range(1, count + 1, EVERY):
+    for at in range(1, count + 1, STEP):
         where = again(f"{at}")
         assert in_child(lambda: repaired(where, *copies, past_damage=past_damage), Disk(killing(at), calls=CALLS)) == KILLED  # noqa: B023
         completed += len(repaired(where, *copies, past_damage=past_damage).completed)
         assert shape(where) == wanted
         assert not left(where)
         shutil.rmtree(where.store.parent)
-    assert completed > 5 // EVERY
+    assert completed > 5 // STEP
 
 
 def shape(places: Places) -> tuple[Any, ...]:
