@@ -12,16 +12,17 @@ from hashlib import md5, sha1, sha256
 import duckdb
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from refold.errors import Usage
+from refold.scan import contained
 from refold.scan.found import Scanned
 from refold.scan.look import Looker
 from refold.scan.needles import Needles
 from refold.scan.testing import assert_forgotten
 from refold.scan.walk import scan
-from tests.scan.encodings import AROUND, NAME, NUMBER, PLANTED, RAW, TEXT, parquet, zipped
+from tests.scan.encodings import AROUND, NAME, NUMBER, PLANTED, RAW, TEXT, parquet, zipped, zstd
 
 NEEDLES = Needles.of([NAME, NUMBER])
 LOOKER = Looker(NEEDLES)
@@ -106,6 +107,8 @@ def test_what_a_slice_hides_in_an_arrow_file_is_found(tmp_path):
 
 @settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from(sorted(AROUND)), min_size=1, max_size=3), st.binary(max_size=9))
+@example(["gzip", "Parquet", "JSON of base64"], b"")  # more of what is decoded stands behind what ends
+@example(["JSON of base64", "zstd", "base64"], b"")
 def test_whatever_is_put_around_it_up_to_three_times_it_is_found(around, ahead):
     raw = ahead + b" " + RAW
     for each in around:
@@ -121,7 +124,14 @@ def test_what_lies_across_the_edge_of_a_chunk_is_found(monkeypatch, before):
     assert LOOKER.look(b"." * (128 - before) + b" " + RAW.hex().encode() + b" .").seen
 
 
+def test_every_frame_of_a_zstd_stream_is_read_and_what_comes_behind_them_does_not_matter():
+    frames = zstd(b"nothing" * 9) + zstd(RAW) + zstd(b"")
+    found, *_ = contained.embedded(b"\1\2\3" + frames + b"\xff and more")
+    assert found == ("zstd", b"nothing" * 9 + RAW)
+
+
 UNDECODABLE = {
+    "cut zstd": zstd(os.urandom(999))[:-20],
     "cut gzip": gzip.compress(os.urandom(999))[:-20],
     "cut Parquet": parquet([1, 2])[:-9],
     "encrypted": b"Salted__" + os.urandom(64),

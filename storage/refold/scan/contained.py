@@ -97,14 +97,17 @@ def read(name: str, members: Callable[[Data], Iterator[Member]], data: Data) -> 
         raise Undecodable(f"a damaged or unknown form of {name} ({type(error).__name__})") from None
 
 
-def embedded(data: Data) -> Iterator[Member]:
-    """Yield what begins somewhere inside other bytes and can be read: streams that expand, and files that say where they end."""
+def embedded(data: Data, *, first: int = 1) -> Iterator[Member]:
+    """Yield what begins somewhere inside other bytes and can be read: streams that expand, and files that say where they end.
+
+    What begins before `first` is left out: as a rule what the bytes are themselves.
+    """
     raw = data if isinstance(data, bytes) else bytes(data)
     if raw.isascii():
         return  # nothing that is compressed or binary is
     for at in places_of(raw, BEGINNINGS).tolist():
-        if not at:
-            continue  # it is looked into as what it is
+        if at < first:
+            continue
         for begins, name, expand in STREAMS:
             begun = raw.startswith(begins, at) and (name != "zlib" or _begins_zlib(raw[at : at + 64]))
             if begun and (plain := _attempted(expand, raw[at : at + EMBEDDED_MAX])):
@@ -164,9 +167,26 @@ GZIP_BITS = 31
 
 
 def _unzstd(raw: bytes) -> Iterator[bytes]:
-    with pa.CompressedInputStream(pa.BufferReader(raw), "zstd") as stream:
-        while piece := stream.read(STEP_BYTES):
-            yield piece
+    """Yield what the frames of a stream hold, one frame after the other; what comes behind them is no part of it."""
+    while raw.startswith(ZSTD):
+        end = _zstd_end(raw)
+        with pa.CompressedInputStream(pa.BufferReader(raw[:end]), "zstd") as stream:
+            while piece := stream.read(STEP_BYTES):
+                yield piece
+        raw = raw[end:]
+
+
+def _zstd_end(raw: bytes) -> int:
+    """Return where the first frame ends (RFC 8878, 3.1.1). Raises IndexError where it is cut."""
+    described = raw[4]
+    is_single = described >> 5 & 1
+    at = 5 + (1 - is_single) + (0, 1, 2, 4)[described & 3] + (is_single, 2, 4, 8)[described >> 6]
+    is_last = 0
+    while not is_last:
+        block = raw[at] | raw[at + 1] << 8 | raw[at + 2] << 16
+        is_last, is_run = block & 1, block >> 1 & 3 == 1
+        at += 3 + (1 if is_run else block >> 3)
+    return at + 4 * (described >> 2 & 1)
 
 
 def _unbz2(raw: bytes) -> Iterator[bytes]:

@@ -70,9 +70,9 @@ class Looker:
         self._raw(found, path, view)
         if len(path) > DEPTH_MAX or len(data) < SPELLED_MIN:
             return
-        kind = contained.kind_of(data)
+        kind, is_read = contained.kind_of(data), True
         if kind is not None:
-            self._container(kind, data, path, view)
+            is_read = self._container(kind, data, path, view)
         elif is_whole and not view.reasons and spelled.is_opaque(data):
             view.reasons.append(_at(path, "of an unknown kind, compressed or encrypted"))
             return
@@ -80,12 +80,14 @@ class Looker:
             view.reasons.append(_at(path, "base64 of something compressed or encrypted"))
         if kind is None or kind[0] not in COMPRESSED:
             self._spelled(found, path, view)
-            if kind is None or kind[0] == "pickle":
-                for name, plain in contained.embedded(data):
+            if kind is None or kind[0] == "pickle" or not is_read:
+                # What is spelled in something ends where it ends, and more comes behind it.
+                for name, plain in contained.embedded(data, first=int(is_read)):
                     self._inside(plain, (*path, name), view)
                     view.encodings.add(name)
 
-    def _container(self, kind: tuple, data: Data, path: tuple[str, ...], view: View) -> None:
+    def _container(self, kind: tuple, data: Data, path: tuple[str, ...], view: View) -> bool:
+        """Look into what a container holds, and return whether it could be read to its end."""
         name, members = kind
         view.encodings.add(name)
         try:
@@ -95,6 +97,8 @@ class Looker:
                 into(member, (*path, inner), view)
         except Undecodable as error:
             view.reasons.append(_at(path, str(error)))
+            return False
+        return True
 
     def _spelled(self, found: Stretches, path: tuple[str, ...], view: View) -> None:
         """Look into everything that is spelled otherwise."""
