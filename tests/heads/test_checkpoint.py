@@ -66,6 +66,8 @@ def test_a_head_that_stands_on_an_older_one_is_the_head_that_a_full_walk_finds(s
         done = checkpoint(said, full=False)
         assert done.stands_on == before
         assert done.head.root == tree.root(hashes(said))
+    newest = [kept.frontier_name(size) for size in kept.sizes(notes(said))[-2:]]
+    assert sorted(path.name for path in notes(said).glob("*.frontier")) == newest, "what none will stand on is taken away"
 
 
 def test_a_checkpoint_that_stands_on_an_older_one_reads_nothing_below_it(said):

@@ -2,7 +2,7 @@
 
 %020d.note         the signed head of that many entries, create-only: a second head of the same size is refused
 %020d.frontier     canonical JSON list of hex: the roots of its whole subtrees, from which a later head is computed; a hint, which
-is used only where its root is the signed one
+is used only where its root is the signed one, and only the newest two are kept
 %020d-%012d.json   the attestation of one generation of the state, of that size
 """
 
@@ -24,6 +24,8 @@ from refold.log.tree import HASH_BYTES, Tree
 CHECKPOINTS = "checkpoints"  # within the store
 NOTE = re.compile(r"([0-9]{20})\.note")
 ATTESTATION = re.compile(r"([0-9]{20})-([0-9]{12})\.json")
+FRONTIER = ".frontier"
+FRONTIERS_KEPT = 2
 FORMAT = "refold.attestation/1"
 ATTESTED = crypto.label("refold.attestation/v1")
 HINT = "refold help witness"
@@ -92,7 +94,7 @@ def note_name(size: int) -> str:
 
 def frontier_name(size: int) -> str:
     """Return the name of what a later head is computed from."""
-    return f"{size:020d}.frontier"
+    return f"{size:020d}{FRONTIER}"
 
 
 def opened(raw: bytes, known: Sequence[Verifier]) -> tuple[TreeHead, Note]:
@@ -154,8 +156,14 @@ def keep_attestation(folder: Path, attestation: Attestation, signer: crypto.Sign
 
 
 def keep_frontier(folder: Path, tree: Tree) -> None:
-    """Write what a later head is computed from, where it is not there."""
+    """Write what a later head is computed from, where it is not there; take away those on which none will stand any more.
+
+    The one before stays too: who copies the folder just now has listed it.
+    """
     files.link_new(folder / frontier_name(tree.size), canonical.encode([each.hex() for each in tree.frontier]))
+    kept = sorted(name for name in files.names(folder) if name.endswith(FRONTIER) and name <= frontier_name(tree.size))
+    for name in kept[:-FRONTIERS_KEPT]:
+        files.remove(folder / name, sync=False)
 
 
 def resumed(folder: Path, head: TreeHead) -> Tree | None:
