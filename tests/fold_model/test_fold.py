@@ -15,6 +15,8 @@ from refold.calls.recordings import Recordings
 from refold.errors import NotRecorded, WorkerFailed
 from refold.folding import Fold, Reason
 from refold.model import Role, View
+from refold.recover.audit import Area, audit
+from refold.recover.closure import Checked
 from refold.state import everybody
 from refold.state.digest import state_hash
 from refold.state.generation import State
@@ -268,3 +270,19 @@ def test_a_fold_that_fails_keeps_every_answer_that_was_paid_for(store, server, m
     assert len(facts(store)) == 0
     fold(store, by)
     assert server.count == 8
+
+
+def test_p3_every_call_of_a_fold_stands_an_audit_of_the_closure(store, server):
+    add(
+        store,
+        says("ada", 1, "My sister Ruth called\u2028."),
+        says("ada", 2, "Noted.", Role.ASSISTANT),
+        says("ada", 3, "She lives in Oslo."),
+    )
+    add(store, *many(["bob"], 3), says("cleo", 1, "I live in Kiel, " + "and " * 2_000 + "so on."))
+    server.script = lambda asked: answer("I would say") if '"speaker":"bob"' in asked.text else reads(asked)
+    fold(store, asking(server, parts=2, context=1))
+    fold(store, asking(server, parts=1, context=2))
+    done = audit(store.places, (Area.CLOSURE,))
+    assert (done.findings, done.checked) == ((), Checked(calls=server.count))
+    assert server.count > 8

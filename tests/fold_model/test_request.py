@@ -195,7 +195,9 @@ def test_what_would_override_the_request_is_refused_also_where_asserts_are_not_c
     code = """
 from refold.errors import Undeclared
 from refold.fold import request
-from tests.fold_model.test_request import made
+def made(**changed):
+    plain = dict(adapter="openai", api_base="http://127.0.0.1:1", model="small", messages=(request.Message(request.Voice.USER, ()),))
+    return request.Request(**plain, parameters=request.json_fields({"temperature": 0}), **changed)
 def refused(*, of=made, **changed):
     try:
         of(**changed)

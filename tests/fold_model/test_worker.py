@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from refold.fold.ground import Told
@@ -173,7 +173,6 @@ JSON = st.recursive(
 ANY = fact("Berlin", "I live in Berlin")
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.fixed_dictionaries(dict.fromkeys(ANY, JSON)) | JSON, max_size=3), st.lists(JSON, max_size=2))
 @example([ANY | {"event": {}}], [])
 @example([ANY | {"relation": []}], [])
