@@ -15,6 +15,7 @@ from refold import cli
 from refold.cli import demo
 from refold.cli.envelope import as_json
 from refold.errors import Usage
+from refold.extractors import Choice
 from refold.memory import Memory
 from tests.fold_model.asked import content, fact
 from tests.openai_server import Server, answer
@@ -93,7 +94,7 @@ def test_the_demo_shows_facts_a_search_a_reason_and_where_everything_lies(tmp_pa
     with Memory.open(folder, principal="operator") as memory:
         report = memory.fold()
         night = {"state": "Completed", "counts": {"rejected": report.rejected, "generation": report.generation}}
-        outcome = demo.shown_to(folder, memory, imported, night)
+        outcome = demo.shown_to(folder, memory, imported, night, demo.forget(folder, Choice.of()))
     data = json.loads(as_json("demo", outcome))["data"]
     assert ("lives_in", "Munich") in {(fact["relation"], fact["value"]) for fact in data["facts"]}
     assert data["results"]
@@ -101,7 +102,15 @@ def test_the_demo_shows_facts_a_search_a_reason_and_where_everything_lies(tmp_pa
     text = "\n".join(outcome.lines)
     for words in ("facts about Ada", "[I've been living in Munich since 2023]", "memory-demo/vault", "refold status --store memory-demo"):
         assert words in text
-    assert {path.name for path in folder.iterdir()} == {"store", "vault", "root", "refold-demo", ".gitignore"}
+    assert (data["forgotten"]["dark_in_backup"], data["forgotten"]["certificate"]["state"]) == (6, "certified")
+    for words in ("Ruth Brandt: ", "0 traces in", "6 of 6 events are dark in the backup made before"):
+        assert words in text
+    with Memory.open(folder, principal="operator") as memory:
+        assert [hit for hit in memory.search("Ruth Brandt moved to Hamburg") if "Ruth" in hit.text]
+    assert {path.name for path in folder.iterdir()} == {"store", "vault", "root", *demo.PAPERS, "refold-demo", ".gitignore"}
+    assert cli.main(["verify", str(folder / demo.PAPERS[0]), "--store", str(folder)]) == 0
+    demo.fill(folder)
+    assert not (folder / demo.PAPERS[0]).exists()
     assert [path.name for path in tmp_path.iterdir()] == ["memory-demo"]
 
 
@@ -153,6 +162,9 @@ def test_with_a_model_its_facts_are_those_that_its_answers_prove(tmp_path, monke
             (found,) = memory.facts(entity="Ada")
             assert (found.relation, found.value) == ("lives_in", "Berlin")
             assert memory.status().calls.calls == server.count > 0
+        done = demo.forget(tmp_path / "demo", Choice.of("openai", model="openai/scripted", api_base=server.url))
+        assert (done.dark, done.gone, done.certificate["state"]) == (6, 6, "certified")
+    monkeypatch.delenv("REFOLD_CONFIG")
     assert demo.read_by({"calls": 5, "pending": 1}) == "read by a model in 5 calls, 1 event pending: refold calls list"
     demo.fill(tmp_path / "demo")
     assert not (tmp_path / "demo" / "refold.toml").exists()

@@ -16,10 +16,11 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from refold import files, settings, store, times
-from refold.cli import explained, imports, remember, shown
+from refold.cli import explained, forgetting, imports, remember, shown
 from refold.cli.command import FORMAT_VERSION, Command
 from refold.cli.envelope import Outcome
 from refold.cli.orchestrator import Home, child
@@ -29,6 +30,8 @@ from refold.errors import RefoldError, Usage
 from refold.outside import Clock, Random
 
 if TYPE_CHECKING:
+    from refold.cli.forgetting import Forgotten
+    from refold.extractors import Choice
     from refold.imports.driver import ImportReport
     from refold.memory import Memory
 
@@ -36,6 +39,10 @@ FOLDER = Path("memory-demo")
 SEED = b"refold demo"
 BEGINS_AT = times.parse("2025-01-15T09:00Z")
 WHO = "Ada"
+FORGOTTEN = "Ruth Brandt"
+PAPERS = ("certificate.json", "certificate.html")
+PLACES = ("store", "vault", "root")
+MARK = b"A demo of Refold. Its keys are public: put nothing of yours into it. `refold demo` removes it.\n"
 QUESTION = "where does Ada live?"
 SETTINGS = "refold.toml"  # of a demo that asks a model
 NEXT = (
@@ -64,8 +71,11 @@ def _run(given: Namespace) -> Outcome:
         choice.recipe.require_model()
     imported, home = fill(folder)
     night = _nightly(home, _with_model(folder, choice.said) if given.recipe or given.model else {})
+    with progress() as show:
+        show("forgetting somebody in a copy of it")
+        done = forget(folder, choice)
     with Memory.open(folder, principal="operator") as memory:
-        return shown_to(folder, memory, imported, night)
+        return shown_to(folder, memory, imported, night, done)
 
 
 def fill(folder: Path) -> tuple[ImportReport, Home]:
@@ -77,6 +87,23 @@ def fill(folder: Path) -> tuple[ImportReport, Home]:
     places = store.places(folder)
     with Memory.create(places.store, vault=places.vault, root=places.root, now=now, random=random) as memory:
         return memory.import_files([settings.folder() / "demo"]), Home.of(memory.places)
+
+
+def forget(folder: Path, choice: Choice) -> Forgotten:
+    """Forget somebody in a copy of the demo, which then goes: what the README asks stays as it is. Leaves the certificate in the demo.
+
+    A vault has one store, so that the keys are copied too.
+    """
+    with TemporaryDirectory(prefix="refold-demo-") as elsewhere:
+        copy = Path(elsewhere) / "memory"
+        files.make_folder(copy)
+        for name in PLACES:
+            shutil.copytree(folder / name, copy / name, ignore=shutil.ignore_patterns("prefect"))
+        files.link_new(copy / store.DEMO, MARK)
+        done = forgetting.forget(copy, Path(elsewhere) / "backup", FORGOTTEN, choice)
+    for name, data in zip(PAPERS, done.papers, strict=True):
+        files.link_new(folder / name, data)
+    return done
 
 
 def _with_model(folder: Path, said: tuple[str, ...]) -> dict[str, str]:
@@ -91,16 +118,17 @@ def _make_room(folder: Path) -> None:
     """Remove the demo that is there; refuse a folder that is anything else."""
     marker = folder / store.DEMO
     if marker.is_file() and not folder.is_symlink():
-        for name in ("store", "vault", "root"):
+        for name in PLACES:
             if (folder / name).is_dir():
                 shutil.rmtree(folder / name)
-        if (folder / SETTINGS).is_file():
-            files.remove(folder / SETTINGS)
+        for name in (SETTINGS, *PAPERS):
+            if (folder / name).is_file():
+                files.remove(folder / name)
     elif folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise Usage("this place is taken by something that is no demo", path=folder, hint="refold demo --store ANOTHER")
     else:
         files.make_folder(folder)
-        files.link_new(marker, b"A demo of Refold. Its keys are public: put nothing of yours into it. `refold demo` removes it.\n")
+        files.link_new(marker, MARK)
         files.link_new(folder / ".gitignore", b"*\n")
 
 
@@ -145,7 +173,7 @@ def _wait(process: subprocess.Popen[bytes]) -> None:
         return
 
 
-def shown_to(folder: Path, memory: Memory, imported: ImportReport, night: dict[str, Any]) -> Outcome:
+def shown_to(folder: Path, memory: Memory, imported: ImportReport, night: dict[str, Any], done: Forgotten) -> Outcome:
     """Ask what a newcomer would ask."""
     from refold.state.why import as_data
 
@@ -167,6 +195,8 @@ def shown_to(folder: Path, memory: Memory, imported: ImportReport, night: dict[s
         *shown.hit_table(hits),
         "",
         *([f"why      {facts[0].relation} {visible(facts[0].value)}", *explained.lines(explanation), ""] if explanation else []),
+        *forgetting.lines(done),
+        "",
         *_where(where),
         "",
         "next",
@@ -178,6 +208,7 @@ def shown_to(folder: Path, memory: Memory, imported: ImportReport, night: dict[s
         "nightly": night,
         "facts": [shown.fact_data(fact) for fact in facts],
         "results": [shown.hit_data(hit) for hit in hits],
+        "forgotten": done.data,
         "why": as_data(explanation, shown.fact_data) if explanation else None,
     }
     return Outcome(data, lines, format_version=FORMAT_VERSION)
@@ -198,6 +229,7 @@ def _where(where: str) -> list[str]:
         (f"{where}/store/prefect", "what Prefect recorded: ids and counts"),
         (f"{where}/vault", "the keys, wrapped"),
         (f"{where}/root", "what opens them"),
+        (f"{where}/{PAPERS[1]}", "what is certified of the forgetting, as a page"),
     ]
     return [
         "where everything lies",
