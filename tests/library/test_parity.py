@@ -18,7 +18,7 @@ OPTIONS = dict.fromkeys(("user", "agent", "run_id", "author", "audience", "said_
 NAMED = {"alias": "aliases", "kind": "aliases"}
 REQUEST = {"request": "request_id"}
 SHOWN = {"limit": "lists are returned whole"}
-AREAS = ("control", "extra", "from_checkpoint", "keys", "log", "needles", "request", "residue", "state", "transactions")
+AREAS = ("closure", "control", "extra", "from_checkpoint", "keys", "log", "needles", "request", "residue", "state", "transactions")
 RECEIPT = {"receipt": "papers are written by refold.receipts"}
 READ_BY = {"recipe": "by", "model": "by", "api_base": "by"}
 SELECTED = dict.fromkeys(("subject", "source", "event", "ingest", "before", "kind", "user", "aliases"), "selector")
@@ -69,6 +69,7 @@ VERBS: dict[str, Verbs] = {
     "mcp token": (("token_add",), {"bearer": "principal"}),
     "mcp tokens": (("tokens",), {}),
     "mcp revoke": (("token_revoke",), {}),
+    "eval": (("evaluate",), SCOPE | {"file": "questions"}),
     "export": (("export",), SCOPE),
     "report": (("report",), {"file": "the page is returned"}),
 }
