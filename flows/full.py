@@ -12,11 +12,13 @@ from typing import cast
 from prefect import flow
 from prefect.client.schemas.objects import State as RunState
 
-from flows.nightly import UNSTORED, Counts, coded, night, say
+from flows.nightly import UNSTORED, Counts, called, coded, night, say
 from refold.store import places
 
 
-@flow(name="full", description="Fold the whole log anew and publish it.", validate_parameters=True, **UNSTORED)
+@flow(
+    name="full", flow_run_name=called("full"), description="Fold the whole log anew and publish it.", validate_parameters=True, **UNSTORED
+)
 def full(origin: str, fresh: bool = False) -> Counts:
     """Fold the store that the environment names; it must be the one of that origin. `fresh` asks a model about everything again."""
     return coded(lambda: night(origin, full=True, fresh=fresh))

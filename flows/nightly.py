@@ -26,7 +26,7 @@ from prefect.states import Failed
 
 from flows.runner import runner
 from flows.verdicts import DAMAGED, tell
-from refold import folding, given, recipes, settings
+from refold import folding, given, recipes, settings, times
 from refold.calls.mode import Mode
 from refold.copies.mirror import mirror
 from refold.errors import RefoldError, Usage, fault
@@ -41,6 +41,13 @@ from refold.store import Places, Store, open_store, places
 from refold.verdict import Verdict
 
 T = TypeVar("T")
+
+
+def called(flow_name: str) -> Callable[[], str]:
+    """Return what calls a run by its flow and when it began: the names that Prefect draws say nothing."""
+    return lambda: f"{flow_name} {times.short(clock())}"
+
+
 Counts = dict[str, int]
 INPUTS = "recorded-inputs"  # the table of what a model was sent
 INPUTS_MAX = 10_000  # listed: a row is 150 bytes of the server's database
@@ -49,6 +56,7 @@ UNSTORED: dict[str, Any] = {"persist_result": False, "retries": 0, "log_prints":
 
 @flow(
     name="nightly",
+    flow_run_name=called("nightly"),
     description="Verify the log, fold what is new in it, publish it, compact the log, bring what is new to the mirrors.",
     validate_parameters=True,
     **UNSTORED,
@@ -115,13 +123,13 @@ def step(do: Task[..., T], *arguments: object) -> T:
     return ended.result()
 
 
-@task(name="verify", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="verify", task_run_name="verify", cache_policy=NO_CACHE, **UNSTORED)
 def verify(where: Places, deep: bool) -> Verdict:
     """Hold the log against what was signed and seen of it, and leave the verdict for those who append."""
     return coded(lambda: judged(where, settings.load(), deep=deep))
 
 
-@task(name="plan", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="plan", task_run_name="plan", cache_policy=NO_CACHE, **UNSTORED)
 def plan(store: Store, full: bool, by: Means) -> Fold:
     """Decide what has to be folded."""
 
@@ -142,13 +150,13 @@ def plan(store: Store, full: bool, by: Means) -> Fold:
     return coded(planned)
 
 
-@task(name="fold", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="fold", task_run_name="fold {first} to {end}", cache_policy=NO_CACHE, **UNSTORED)
 def fold_batch(work: Fold, first: int, end: int) -> BatchDone:
     """Fold one batch of entries."""
     return coded(lambda: work.batch(first, end))
 
 
-@task(name="publish", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="publish", task_run_name="publish", cache_policy=NO_CACHE, **UNSTORED)
 def publish(work: Fold) -> FoldReport | None:
     """Make what was folded the current generation; None where another fold published first."""
 
@@ -161,7 +169,7 @@ def publish(work: Fold) -> FoldReport | None:
     return coded(published)
 
 
-@task(name="catch-up", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="catch-up", task_run_name="catch-up", cache_policy=NO_CACHE, **UNSTORED)
 def catch_up(store: Store, full: bool, by: Means) -> FoldReport:
     """Fold what is left after another fold published first."""
 
@@ -182,19 +190,19 @@ def catch_up(store: Store, full: bool, by: Means) -> FoldReport:
     return coded(caught_up)
 
 
-@task(name="compact", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="compact", task_run_name="compact", cache_policy=NO_CACHE, **UNSTORED)
 def compact(store: Store) -> int:
     """Merge small parts of the log."""
     return coded(lambda: folding.compact_log(store, now=clock))
 
 
-@task(name="mirror", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="mirror", task_run_name="mirror {at}", cache_policy=NO_CACHE, **UNSTORED)
 def bring(at: int) -> int:
     """Bring what is new to a mirror, named by its place in the settings, for a path can contain a name; return how many files came."""
     return coded(lambda: mirror(places(), Path(settings.load().mirror.folders[at]), must_exist=True).files)
 
 
-@task(name="checkpoint", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="checkpoint", task_run_name="checkpoint", cache_policy=NO_CACHE, **UNSTORED)
 def sign_head(store: Store) -> int:
     """Read the whole log anew, sign its head, attest the state; return how many witnesses took the head."""
 
@@ -239,10 +247,12 @@ def receipt(work: Fold, counts: Counts) -> None:
         told = f"{len(inputs)} requests to a model" + (f", the first {INPUTS_MAX} of them" if len(inputs) > INPUTS_MAX else "")
         create_table_artifact(inputs[:INPUTS_MAX], key=INPUTS, description=told)
     fields = ("first", "end", "events", "context_events", "assertions", "edges", "rejected", "dark")
-    create_table_artifact([{name: getattr(done, name) for name in fields} for done in work.done], key="fold-receipt", description="batches")
+    batches = "what each batch of entries gave" if work.done else "nothing was new, so nothing was folded"
+    create_table_artifact([{name: getattr(done, name) for name in fields} for done in work.done], key="fold-receipt", description=batches)
     lines = [f"| {name.replace('_', ' ')} | {count:,} |" for name, count in counts.items()]
     heading = f"Origin `{work.store.origin}`: {work.plan.reason.value}; closure_level {work.closure_level}"
-    create_markdown_artifact("\n".join([heading, "", "| | |", "|---|---:|", *lines]), key="nightly-summary")
+    text = "\n".join([heading, "", "| | |", "|---|---:|", *lines])
+    create_markdown_artifact(text, key="nightly-summary", description="what the night did, in counts")
 
 
 def main() -> int:

@@ -17,7 +17,7 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State as RunState
 from prefect.states import Failed
 
-from flows.nightly import UNSTORED, Counts, coded, step
+from flows.nightly import UNSTORED, Counts, called, coded, step
 from flows.verdicts import DAMAGED, tell
 from refold import settings
 from refold.errors import Usage
@@ -29,7 +29,13 @@ from refold.store import Places, places
 from refold.verdict import Verdict
 
 
-@flow(name="recover", description="Verify the whole log; heal it if asked to.", validate_parameters=True, **UNSTORED)
+@flow(
+    name="recover",
+    flow_run_name=called("recover"),
+    description="Verify the whole log; heal it if asked to.",
+    validate_parameters=True,
+    **UNSTORED,
+)
 def recover(origin: str, heal: bool = False) -> Counts:
     """Verify the log of the store that the environment names. Ends Completed with counts, or Failed with a code where damage is left."""
     return coded(lambda: check(origin, heal=heal))
@@ -48,13 +54,13 @@ def check(origin: str, *, heal: bool) -> Counts:
     return ended(done.after, {"healed": len(done.healed), "replayed": replayed})
 
 
-@task(name="verify", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="verify", task_run_name="verify", cache_policy=NO_CACHE, **UNSTORED)
 def look(where: Places) -> Plan:
     """Verify the log, and look what copies have for it. Changes nothing."""
     return coded(lambda: repairs.plan(where, known(where, settings.load())))
 
 
-@task(name="heal", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="heal", task_run_name="heal", cache_policy=NO_CACHE, **UNSTORED)
 def mend(where: Places) -> Repaired:
     """Heal what can be healed, and replay what verifies."""
 

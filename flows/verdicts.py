@@ -15,7 +15,8 @@ DAMAGED = f"{Blocked.code} the log is damaged"
 def tell(verdict: Verdict, counts: Mapping[str, int]) -> None:
     """Record the verdict, and every damaged range."""
     ranges = [{"first": each.first, "end": each.end, "class": each.kind.value, "path": each.path} for each in verdict.damage]
-    create_table_artifact(ranges, key="log-damage", description="damaged ranges of the log")
+    damaged = f"damaged ranges of the log: {len(ranges)}" if ranges else "no entry that was looked at is damaged"
+    create_table_artifact(ranges, key="log-damage", description=damaged)
     rows = {
         "verdict": verdict.kind.value,
         "completeness": verdict.completeness.value,
@@ -26,4 +27,6 @@ def tell(verdict: Verdict, counts: Mapping[str, int]) -> None:
         **counts,
     }
     lines = [f"| {name} | {value} |" for name, value in rows.items()]
-    create_markdown_artifact("\n".join([f"{verdict.reason}", "", "| | |", "|---|---:|", *lines]), key="log-verdict")
+    todo = [] if verdict.is_whole else ["", f"Next: `{verdict.next}`"]
+    text = "\n".join([f"{verdict.reason}", *todo, "", "| | |", "|---|---:|", *lines])
+    create_markdown_artifact(text, key="log-verdict", description="how the log was found")

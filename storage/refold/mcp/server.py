@@ -123,6 +123,7 @@ def tools_of(whose: Callable[[], Memory], *, verifier: TokenVerifier | None = No
             speaking(tool.call),
             name=tool.name,
             title=tool.title,
+            description=tool.description,
             annotations=tool.hints,
             output_schema=answers.schema(tool.form),
         )

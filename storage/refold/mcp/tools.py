@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,6 +48,11 @@ class Tool:
     form: type  # of its answer
     read_only: bool
     idempotent: bool
+
+    @property
+    def description(self) -> str:
+        """Return what an agent is told of it."""
+        return inspect.getdoc(self.call) or ""
 
     @property
     def hints(self) -> dict[str, bool]:
@@ -229,4 +235,5 @@ def speaking(call: Callable[Given, dict[str, Any]]) -> Callable[Given, dict[str,
         except Exception as error:
             raise ToolError(f"RF-INTERNAL-001: a fault of refold's own: {fault(error)}") from None
 
+    told.__doc__ = None  # fastmcp would import a parser of docstrings for it, which takes longer than all tools together
     return told
