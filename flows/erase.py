@@ -22,7 +22,7 @@ from prefect.client.schemas.objects import State as RunState
 from prefect.exceptions import FailedRun
 from prefect.settings import get_current_settings
 
-from flows.nightly import INPUTS, UNSTORED, Counts, coded, say, step
+from flows.nightly import INPUTS, UNSTORED, Counts, called, coded, say, step
 from refold import register, times
 from refold.erase import requests
 from refold.erase.model import Stage
@@ -40,7 +40,13 @@ WAIT_SECONDS_MAX = 600.0
 WAIT_SECONDS = 5.0
 
 
-@flow(name="erase", description="Carry out what is approved, certify it, look for what is due.", validate_parameters=True, **UNSTORED)
+@flow(
+    name="erase",
+    flow_run_name=called("erase"),
+    description="Carry out what is approved, certify it, look for what is due.",
+    validate_parameters=True,
+    **UNSTORED,
+)
 def erase(origin: str, request: str = "", mode: str = "due") -> Counts:
     """Erase in the store that the environment names; it must be the one of that origin. Ends Completed with counts, or Failed with a code.
 
@@ -76,13 +82,13 @@ def carried_out(origin: str, request: str, mode: str) -> Counts:
     return counts
 
 
-@task(name="retain", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="retain", task_run_name="retain", cache_policy=NO_CACHE, **UNSTORED)
 def retain() -> int:
     """Ask for the erasure of what is kept longer than the settings allow; return how many requests that made."""
     return coded(lambda: with_memory(lambda memory: len(memory.erase_due())))
 
 
-@task(name="find-ready", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="find-ready", task_run_name="find-ready", cache_policy=NO_CACHE, **UNSTORED)
 def find_ready() -> list[str]:
     """Return the requests that wait for their certificate, then those that are approved."""
 
@@ -94,7 +100,7 @@ def find_ready() -> list[str]:
     return coded(lambda: with_memory(found))
 
 
-@task(name="erase", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="erase", task_run_name="erase", cache_policy=NO_CACHE, **UNSTORED)
 def run_request(request: str) -> str:
     """Carry out a request, or certify one that was carried out; return how far it came."""
 
@@ -107,7 +113,7 @@ def run_request(request: str) -> str:
     return coded(lambda: with_memory(run))
 
 
-@task(name="renew", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="renew", task_run_name="renew", cache_policy=NO_CACHE, **UNSTORED)
 def renew() -> int:
     """Make certificates anew that waited for what is gone since; return how many."""
 
@@ -120,7 +126,7 @@ def renew() -> int:
     return coded(lambda: with_memory(renewed))
 
 
-@task(name="copies", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="copies", task_run_name="copies", cache_policy=NO_CACHE, **UNSTORED)
 def look_at_copies() -> int:
     """Record the copies elsewhere that are overdue, by their ids; return how many."""
 
@@ -135,7 +141,7 @@ def look_at_copies() -> int:
     return coded(lambda: with_memory(overdue))
 
 
-@task(name="clean", cache_policy=NO_CACHE, **UNSTORED)
+@task(name="clean", task_run_name="clean", cache_policy=NO_CACHE, **UNSTORED)
 def clean() -> int:
     """Delete the tables of what models were sent, for they name recordings that are gone; return how many.
 

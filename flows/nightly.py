@@ -24,6 +24,7 @@ from prefect.exceptions import FailedRun
 from prefect.logging import get_run_logger
 from prefect.states import Failed
 
+from flows.quiet import quiet
 from flows.runner import runner
 from flows.verdicts import DAMAGED, tell
 from refold import folding, given, recipes, settings, times
@@ -40,6 +41,7 @@ from refold.state.generation import State, reading
 from refold.store import Places, Store, open_store, places
 from refold.verdict import Verdict
 
+quiet()
 T = TypeVar("T")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from prefect.client.schemas.objects import State
+from prefect.exceptions import FailedRun
 
 from flows.erase import carried_out, patiently, run_request
 from flows.nightly import coded
@@ -86,3 +88,13 @@ def test_an_erasure_waits_for_whoever_holds_the_store(monkeypatch: pytest.Monkey
     asked.clear()
     with pytest.raises(Locked):
         patiently(work)
+
+
+def test_no_traceback_reaches_the_log_of_runs_and_a_failed_run_is_said_once():
+    logger = logging.getLogger("prefect.flow_runs")
+    told = []
+    for error in (FailedRun("RF-BLOCKED-001 the log is damaged"), OSError("/home/miriam/refold")):
+        record = logger.makeRecord(logger.name, logging.ERROR, __file__, 1, "the engine ended", (), (type(error), error, None))
+        if logger.filter(record):
+            told.append(logging.Formatter().format(record))
+    assert told == ["the engine ended"]

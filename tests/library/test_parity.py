@@ -26,7 +26,10 @@ VERBS: dict[str, Verbs] = {
     "init": (("create",), {}),
     "add": (("add", "reads_as"), SCOPE | {"subject": "subjects", "metadata": "metadata"}),
     "import": (("import_files",), OPTIONS),
-    "fold": (("fold", "fold_plan"), READ_BY | RECEIPT | {"calls": "by", "plan": "fold_plan", "fresh": "by"}),
+    "fold": (
+        ("fold", "fold_plan", "fold_without"),
+        READ_BY | RECEIPT | SELECTED | {"calls": "by", "plan": "fold_plan", "fresh": "by", "without": "fold_without"},
+    ),
     "status": (("status",), {}),
     "search": (("search", "find"), SCOPE),
     "context": (("context",), SCOPE),
