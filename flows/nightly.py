@@ -239,12 +239,13 @@ def totals(report: FoldReport, *, compacted: int) -> Counts:
     if spent is None:
         return counts
     asked = ("calls", "reused", "prompt_tokens", "completion_tokens", "cost")  # the cost in 10⁻⁹ of the price table's currency
-    return {**counts, "pending": report.pending, **{name: getattr(spent, name) for name in asked}}
+    told = {} if report.profiles is None else {"sentences": report.profiles.sentences, "profiles_pending": report.profiles.pending}
+    return {**counts, "pending": report.pending, **told, **{name: getattr(spent, name) for name in asked}}
 
 
 def receipt(work: Fold, counts: Counts) -> None:
     """Record what each batch gave, the sum, and what a model was sent: by ids and keyed digests, never by a word of it."""
-    inputs = [asdict(one) for done in work.done for one in done.inputs]
+    inputs = list(map(asdict, work.inputs))
     if inputs:
         told = f"{len(inputs)} requests to a model" + (f", the first {INPUTS_MAX} of them" if len(inputs) > INPUTS_MAX else "")
         create_table_artifact(inputs[:INPUTS_MAX], key=INPUTS, description=told)

@@ -52,6 +52,7 @@ LAYERS = {
     "refold.imports": 7,
     "refold.copies": 7,
     "refold.folding": 7,
+    "refold.profiling": 7,
     "refold.heads": 7,
     "refold.register": 7,
     "refold.report": 7,

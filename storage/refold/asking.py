@@ -206,7 +206,7 @@ class Asking:
         if len(readings) != len(held):
             raise WorkerFailed("the worker answered to another number of answers than it was given")
         for (one, answer), reading in zip(held, readings, strict=True):
-            inputs = (*one.earlier, _input(answer))
+            inputs = (*one.earlier, input_of(answer))
             yield Outcome(one, reading.folded if reading.readable else None, inputs, unreadable=not reading.readable)
 
     def prepared(self, chosen: Sequence[Block]) -> tuple[Iterator[Asked], Manifest]:
@@ -298,7 +298,7 @@ class Stream:
             if isinstance(answer, Answer):
                 held.append((sent, answer))
             else:
-                yield sent, Outcome(sent.asked, None, (*sent.asked.earlier, _input(answer)))
+                yield sent, Outcome(sent.asked, None, (*sent.asked.earlier, input_of(answer)))
             if len(held) == JOB_ANSWERS:
                 yield from self._outcomes(held)
                 held = []
@@ -345,7 +345,8 @@ def _digest(rows: Rows) -> bytes:
     return rows.commits()[0]
 
 
-def _input(answer: Answer | Failed) -> Input:
+def input_of(answer: Answer | Failed) -> Input:
+    """Return what may be told to anybody of a request and what it came to."""
     call_id = "" if answer.call_id is None else answer.call_id.hex()
     if isinstance(answer, Answer):
         counted = (0, 0) if answer.tokens is None else (answer.tokens.prompt, answer.tokens.completion)

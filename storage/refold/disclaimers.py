@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 GROUNDED = "a fact is what somebody said, with the words it rests on: its place is proven, its truth is not"
+PROFILED = "a profile is a model's wording: that each sentence names facts which hold is checked, that it says no more than they do is not"
 SYMBOLIC = "symbolic/en-1 reads plain English statements only: much that was said becomes no fact, and stays found by search"
 UNWITNESSED = "without a witness on another host, a log whose end was cut off cannot be told from a shorter log"
 ROOT_FILE = "a root kept as a file can be lost, which is final, or outlive its deletion in a backup or on an SSD"
@@ -18,4 +19,7 @@ WORDS = "an answer to a search shares words with the question, or their stems: w
 HELD = "a hold forbids erasures by this program alone, and keeps nothing that somebody else may remove"
 
 OF_ROOT = {"file": ROOT_FILE, "pkcs11": ROOT_TOKEN}  # by custody
-ALL = (GROUNDED, SYMBOLIC, UNWITNESSED, ROOT_FILE, ROOT_TOKEN, OPERATOR, TRANSACTION, AUDIT, ERASURE, ESCROW, SCAN, FOUND, WORDS, HELD)
+ALL = (
+    *(GROUNDED, PROFILED, SYMBOLIC, UNWITNESSED, ROOT_FILE, ROOT_TOKEN, OPERATOR),
+    *(TRANSACTION, AUDIT, ERASURE, ESCROW, SCAN, FOUND, WORDS, HELD),
+)

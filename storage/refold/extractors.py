@@ -23,6 +23,7 @@ from refold.folding import FoldPlan, FoldReport, Report
 from refold.heads.configured import sign
 from refold.outside import Clock, Random
 from refold.state.generation import State
+from refold.state.profiles import pending
 from refold.store import Store
 from refold.units import NANOS
 
@@ -60,8 +61,9 @@ def plan(store: Store, state: State, choice: Choice, *, full: bool, now: Clock) 
     if choice.recipe is None:
         return made
     asking = Asking(store, None if made.full else state, choice.recipe, relations, first=made.first, end=made.end)
+    profiles = None if choice.recipe.profile is None else 0 if made.full else pending(state)
     with gateway(store, choice, now=now) as to:
-        return replace(made, estimate=asking.estimate(to))
+        return replace(made, estimate=asking.estimate(to), profiles=profiles)
 
 
 def fold(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 
-from refold import journal
+from refold import journal, profiling
 from refold.asking import Asking, Estimate, Input, Model, Outcome
 from refold.calls.costs import Cost
 from refold.calls.pace import Spent
@@ -28,10 +28,12 @@ from refold.fold.relations import Relations
 from refold.heads.checkpoint import Checkpointed, require_uncut
 from refold.log.compact import PARTS_MAX, compact
 from refold.outside import Clock, Random
+from refold.profiling import Profiled
 from refold.reading import Folded
 from refold.search_recipe import Recipe
 from refold.state.builder import Builder, Moved, Point, Published, can_extend
 from refold.state.generation import Absence, State
+from refold.state.profiles import pending as awaits_profiles
 from refold.store import Store
 
 BATCH_ENTRIES_MIN = 256
@@ -52,6 +54,10 @@ class Reason(StrEnum):
     ABSENT = "the state is not usable"
     RECIPE = "relations, extractor or search recipe changed"
     PENDING = "events are pending"
+    PROFILES = "profiles are pending"
+
+
+UNANSWERED = (Reason.PENDING, Reason.PROFILES)  # nothing is new, and a model is asked again
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +69,7 @@ class FoldPlan:
     reason: Reason
     batches: tuple[tuple[int, int], ...]
     estimate: Estimate | None = None  # of a model, where it was asked for
+    profiles: int | None = None  # requests for pending profiles; None where the recipe asks for none. How many follow, nobody can know yet
 
     @property
     def full(self) -> bool:
@@ -112,6 +119,7 @@ class FoldReport:
     spent: Spent | None = None  # on a model
     currency: str = ""  # of the cost; "" without a price table, where nobody can say it
     sources: Mapping[str, Cost] = field(default_factory=dict)  # the same by what was asked about, without attempts that were tried again
+    profiles: Profiled | None = None  # where the recipe asks for them
 
     @property
     def counts(self) -> dict[str, int]:
@@ -154,7 +162,9 @@ class Fold:
         self._model = model
         self._asking = Asking(store, base, model.recipe, relations, first=self.plan.first, end=self.plan.end) if model else None
         self._stream = self._asking.stream(model, self._asking.of(self.plan.batches)) if self._asking and model else None
+        self._base, self._relations = base, relations
         self.done: list[BatchDone] = []
+        self.profiled: Profiled | None = None  # by `publish`, where the recipe asks for profiles
         self._costs: dict[str, Cost] = {}
 
     def batch(self, first: int, end: int) -> BatchDone:
@@ -198,7 +208,16 @@ class Fold:
     def publish(self, *, now: Clock) -> Published | None:
         """Make what was folded the current generation; None where there is nothing new. Raises Moved, Locked, WriteFailed."""
         assert [(done.first, done.end) for done in self.done] == [*self.plan.batches], "a batch is missing"
-        return None if self.plan.reason is Reason.NOTHING else self._builder.publish(self._end, now=now)
+        if self.plan.reason is Reason.NOTHING:
+            return None
+        if self._model is not None and self._model.recipe.profile is not None:
+            self.profiled = profiling.tell(self._builder, self._base, self._model, self._relations)
+        return self._builder.publish(self._end, now=now)
+
+    @property
+    def inputs(self) -> list[Input]:
+        """Return every request to a model that was made, or answered by a recording."""
+        return [*(one for done in self.done for one in done.inputs), *(self.profiled.inputs if self.profiled else ())]
 
     def report(self, published: Published | None, *, compacted_parts: int) -> FoldReport:
         """Return the sum of what was done."""
@@ -214,7 +233,8 @@ class Fold:
             compacted_parts=compacted_parts,
             closure_level=self.closure_level,
             extractor=self._model.recipe.extractor if self._model else EXTRACTOR,
-            faults=Counter(one.fault for done in self.done for one in done.inputs if one.fault),
+            faults=Counter(one.fault for one in self.inputs if one.fault),
+            profiles=self.profiled,
             spent=self._model.gateway.spent if self._model else None,
             currency=self._model.recipe.price.currency if self._model and self._model.recipe.price else "",
             sources=self._costs,
@@ -238,11 +258,11 @@ def make_plan(
     elif state.size < end.size:
         reason = Reason.NEW
     else:
-        reason = Reason.PENDING if state.pending else Reason.NOTHING
-    first = state.size if reason in (Reason.NEW, Reason.PENDING, Reason.NOTHING) else 0
+        reason = Reason.PENDING if state.pending else Reason.PROFILES if awaits_profiles(state) else Reason.NOTHING
+    first = state.size if reason in (Reason.NEW, *UNANSWERED, Reason.NOTHING) else 0
     step = max(BATCH_ENTRIES_MIN, -(-(end.size - first) // BATCHES_MAX))
     batches = tuple((start, min(start + step, end.size)) for start in range(first, end.size, step))
-    if reason is Reason.PENDING:
+    if reason in UNANSWERED:
         batches = ((first, first),)  # nothing to read, and something to ask
     return FoldPlan(first, end.size, reason, batches)
 

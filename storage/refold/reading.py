@@ -91,6 +91,28 @@ class RejectionCode(IntEnum):
     UNREADABLE_ANSWER = 9  # a model answered, and not in the form asked for: nothing was read of the event
 
 
+class Fate(IntEnum):
+    """What became of a sentence that a model wrote about an entity."""
+
+    STANDS = 0
+    UNCITED = 1  # it names no fact that it rests on
+    UNKNOWN_PREMISE = 2  # it names one that was not told
+    BAD_SHAPE = 3
+    TOO_LONG = 4
+    BEYOND_LIMIT = 5  # there are as many before it as were asked for
+    UNREADABLE_ANSWER = 6  # a model answered, and not in the form asked for: there is no sentence
+    PENDING = 7  # it has not answered yet
+
+    @property
+    def written(self) -> str:
+        return self.name.lower().replace("_", "-")
+
+    @property
+    def drops(self) -> bool:
+        """Whether something was said and is not taken."""
+        return self not in (Fate.STANDS, Fate.PENDING)
+
+
 @dataclass(frozen=True, slots=True)
 class Rejection:
     """A candidate that the gate refused."""
@@ -192,6 +214,27 @@ class Fact:
     rule: str | None = None  # derived facts only
     premises: tuple[bytes, ...] = ()
     depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a profile: a model's words, resting on facts that hold. The id goes dark with any of them."""
+
+    fact_id: bytes
+    text: str
+    premises: tuple[bytes, ...]  # ids of facts
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What a model says of an entity, from facts of one scope and one set of labels."""
+
+    entity: str
+    sentences: tuple[Sentence, ...]
+    extractor: str
+    call_id: bytes
+    told: int  # facts that it was told, of those that
+    held: int  # held
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from refold.log import stored
 from refold.model import View
 from refold.outside import clock
 from refold.reading import RejectionCode, Standing
+from refold.state import profiles
 from refold.state.generation import State
 from refold.state.sight import Sight
 from refold.store import Places, Store
@@ -48,6 +49,7 @@ class Status:
     standings: dict[str, int] | None  # how many facts stand how; None where there are too many to decide at once
     edges: int
     rejections: dict[str, int]  # by code
+    profiles: dict[str, int]  # sentences that stand, and that were dropped, by why; pending counts profiles
     finding: str | None  # what is damaged in the state
     calls: Totals  # of language models, ever
     unfinished: int  # transactions that forbid changes
@@ -85,6 +87,7 @@ def read(store: Store, state: State) -> Status:
         standings=_standings(state) if counts["assertions"] <= DECIDED_MAX else None,
         edges=counts["edges"] // 2,
         rejections=_rejections(state),
+        profiles=profiles.counts(state),
         finding=None if state.finding is None else state.finding.message,
         incomplete_since=store.log.incomplete_since,
         blocked=_blocked(store),

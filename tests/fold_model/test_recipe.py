@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from typing import Any
 
 import pytest
 
 from refold import settings
 from refold.errors import Usage
-from refold.fold.recipe import Blocks, ModelRecipe, Price
+from refold.fold.recipe import Blocks, ModelRecipe, Price, Profiles
 from refold.fold.request import Template, json_fields
 from tests.fold_model.asked import recipe
+from tests.fold_model.telling import RULES
 
 SHIPPED = settings.text("recipes/openai.toml")
 
@@ -28,6 +30,7 @@ CHANGED = {
     "headers": (("x-title", "a"),),
     "prompt": Template("extract-1.md", "other words"),
     "blocks": replace(recipe().blocks, context=1),
+    "profile": RULES,
 }
 UNASKED = {"name": "other.toml", "answer_tokens": 7, "price": Price("EUR", 1.0, 2.0), "limits": replace(recipe().limits, attempts=1)}
 
@@ -36,7 +39,9 @@ def test_the_digest_covers_what_is_asked_and_not_what_it_costs():
     assert CHANGED.keys() | UNASKED.keys() == {field.name for field in fields(ModelRecipe)}
     asked = {replace(recipe(), **{name: value}).digest for name, value in CHANGED.items()}
     asked |= {replace(recipe(), blocks=replace(recipe().blocks, **{field.name: 99})).digest for field in fields(Blocks)}
-    assert len(asked) == len(CHANGED) + len(fields(Blocks))
+    told: dict[str, Any] = {field.name: 99 for field in fields(Profiles)} | {"prompt": Template("profile-1.md", "other words")}
+    asked |= {replace(recipe(), profile=replace(RULES, **{name: value})).digest for name, value in told.items()}
+    assert len(asked) == len(CHANGED) + len(fields(Blocks)) + len(told)
     assert recipe().digest not in asked
     assert {replace(recipe(), **{name: value}).digest for name, value in UNASKED.items()} == {recipe().digest}
 
@@ -63,6 +68,8 @@ def test_the_digest_covers_what_is_asked_and_not_what_it_costs():
         ("attempts = 5", "attempts = true", "limits.attempts"),
         ("# [price]", "[price]\ncurrency = 'USD'\ninput = 1", "price.output"),
         ("# [price]", "[price]\ncurrency = 'usd'\ninput = 1\noutput = 1", "price.currency"),
+        ("# [profile]", "[profile]\nprompt = 'profile-1.md'\nfacts = 64", "profile.facts_min"),
+        ("# [profile]", "[profile]\nprompt = 'profile-1.md'\nfacts = 0\nfacts_min = 1\nsentences = 1\ncharacters = 1", "profile.facts"),
         ("[limits]", "[limit]", "limit"),
         ("[limits]", "[limits", "not valid TOML"),
     ],

@@ -33,7 +33,7 @@ VERBS: dict[str, Verbs] = {
     "status": (("status",), {}),
     "search": (("search", "find"), SCOPE),
     "context": (("context",), SCOPE),
-    "facts": (("facts", "similar", "unfolded", "erasures_after"), SCOPE),
+    "facts": (("facts", "profiles", "similar", "unfolded", "erasures_after"), SCOPE),
     "why": (("why", "why_not"), SCOPE | {"absent": "why_not"}),
     "diff": (("diff",), SCOPE),
     "sql": (("sql",), SHOWN),

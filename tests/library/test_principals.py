@@ -84,6 +84,7 @@ LIMITED = {
     "facts": lambda memory: memory.facts(user_id="ben"),
     "find": lambda memory: memory.find("Oslo", user_id="ben"),
     "import_files": lambda memory: memory.import_files([Path("x")], options=Options(user="ben")),
+    "profiles": lambda memory: memory.profiles(user_id="ben"),
     "search": lambda memory: memory.search("Oslo", user_id="ben"),
     "similar": lambda memory: memory.similar("Ben", user_id="ben"),
     "unfolded": lambda memory: memory.unfolded(user_id="ben"),

@@ -11,11 +11,14 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pyarrow as pa
+
 from refold import ingest, search_recipe
 from refold.model import Act, Draft, Event, Mention, Modality, Scope, Source, Validity
 from refold.reading import AliasEdge, Assertion, Folded, Rejection, RejectionCode
 from refold.state.builder import Builder, Published
 from refold.state.generation import State
+from refold.state.tables import PROFILES
 from refold.store import Store, create
 from refold.store import places as find_places
 
@@ -62,15 +65,18 @@ def fold(
     by: Fold = nothing,
     batch: int = 1000,
     later: int = 0,
+    profiles: pa.Table | None = None,
     **options: int,
 ) -> Published:
-    """Fold what a base does not have yet, up to `end`, and publish it."""
+    """Fold what a base does not have yet, up to `end`, and publish it; with `profiles` in place of those of the base."""
     head = store.log.head
     first, end = base.size if base else 0, head.size if end is None else end
     build = builder(store, base, **options)
     for start in range(first, end, batch):
         for events, subjects in store.log.entries(start, min(end, start + batch)):
             build.add(events, joined(map(by, events)), subjects=subjects)
+    if profiles is not None:
+        build.put_profiles(profiles)
     return build.publish(until(store, end), now=lambda: NOW + later)
 
 
@@ -94,6 +100,19 @@ def joined(parts: Iterable[Folded]) -> Folded:
         tuple(one for part in every for one in part.edges),
         tuple(one for part in every for one in part.rejections),
     )
+
+
+def told(*rows: tuple[int, str]) -> pa.Table:
+    """Return the table of profiles: for each entity a sentence that stands, resting on nothing."""
+    filled = {"text": [text for _, text in rows], "mention": [mention for mention, _ in rows]}
+    empty = {field.name: pa.array([_nothing(field.type)] * len(rows), field.type) for field in PROFILES.schema}
+    return pa.table([filled.get(name, empty[name]) for name in PROFILES.schema.names], schema=PROFILES.schema)
+
+
+def _nothing(kind: pa.DataType) -> object:
+    if pa.types.is_list(kind):
+        return []
+    return "" if pa.types.is_string(kind) else bytes(16) if pa.types.is_fixed_size_binary(kind) else 0
 
 
 def mentions_each_word(event: Event) -> Folded:

@@ -15,10 +15,11 @@ from refold.state.generation import Absence, State
 from refold.state.manifest import CURRENT, FORMAT, RUNS, Manifest, file_name
 from refold.state.runs import Run
 from refold.state.tables import TABLES
-from tests.state.made import add, fold, mentions_each_word, rows, say
+from tests.state.made import add, fold, mentions_each_word, rows, say, told
 
 ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
 PLANTED = ("Wolkenschaf", "Ada Quitte", "chat", "zimmer-42", "hausarzt")
+PROFILES = told((7, "Ada Quitte likes a Wolkenschaf."), (9, "The Wolkenschaf likes her."))
 
 
 @pytest.fixture
@@ -27,7 +28,7 @@ def folder(store):
         store,
         [say("Ada Quitte", f"Wolkenschaf {at} and now?", at=f"zimmer-42.{at}", audience=("hausarzt",)) for at in range(30)],
     )
-    fold(store, by=mentions_each_word)
+    fold(store, by=mentions_each_word, profiles=PROFILES)
     return store.places.store / "state"
 
 
@@ -71,7 +72,7 @@ def test_a_damaged_manifest_makes_the_state_absent(store, folder, how):
 @pytest.mark.parametrize("how", ["cut", "emptied", "missing"])
 @pytest.mark.parametrize("table", sorted(TABLES))
 def test_a_run_that_is_short_or_missing_is_seen_at_opening(store, folder, table, how):
-    name = State.open(store).manifest.segments[0].runs[table].name
+    name = dict(State.open(store).manifest.listed)[table].name
     spoil(folder / RUNS / name, how)
     state = State.open(store)
     assert state.absent is Absence.DAMAGED
@@ -81,7 +82,7 @@ def test_a_run_that_is_short_or_missing_is_seen_at_opening(store, folder, table,
 @pytest.mark.parametrize("table", sorted(TABLES))
 def test_a_flipped_bit_in_a_run_is_found_when_it_is_read(store, folder, table):
     state = State.open(store)
-    path = folder / RUNS / state.manifest.segments[0].runs[table].name
+    path = folder / RUNS / dict(state.manifest.listed)[table].name
     whole, expected, draw = path.read_bytes(), state.table(table), Random(table)
     found = []
     for _ in range(60):
@@ -175,7 +176,7 @@ def test_a_full_fold_over_damage_gives_the_same_rows(store, folder):
     expected = rows(State.open(store))
     spoil(folder / file_name(1), "flipped")
     spoil(folder / CURRENT, "emptied")
-    fold(store, by=mentions_each_word)
+    fold(store, by=mentions_each_word, profiles=PROFILES)
     assert rows(State.open(store)) == expected
 
 

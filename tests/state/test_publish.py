@@ -14,7 +14,7 @@ from refold.state.generation import Absence, State, is_current, reading
 from refold.state.manifest import CURRENT, RUNS, numbers
 from refold.state.segments import newest_to_merge
 from refold.store import open_store
-from tests.state.made import NOW, RELATIONS, add, builder, fold, rows, say, until
+from tests.state.made import NOW, RELATIONS, add, builder, fold, rows, say, told, until
 
 
 def runs_of(store):
@@ -233,3 +233,25 @@ def test_a_pointer_that_its_manifest_does_not_bear_out_is_damage(store):
         files.replace(store.places.store / "state" / CURRENT, forged.raw)
         assert State.open(store).absent is Absence.DAMAGED
     assert state.manifest.relations == RELATIONS
+
+
+def test_the_profiles_of_a_generation_are_those_that_were_put_last_and_stay_until_others_are(store):
+    def said():
+        return State.open(store).table("profiles")["text"].to_pylist()
+
+    add(store, [say("ada", "one", at="1")])
+    first = fold(store, profiles=told((7, "Ada counts."), (9, "Ben sleeps."))).state
+    assert said() == ["Ada counts.", "Ben sleeps."]
+    kept = first.manifest.profiles
+    for at in range(2, 12):  # often enough that segments are merged
+        add(store, [say("ada", "more", at=str(at))])
+        fold(store, State.open(store), later=at)
+    assert State.open(store).manifest.profiles == kept
+    add(store, [say("ada", "last", at="12")])
+    fold(store, State.open(store), profiles=told((7, "Ada rests.")), later=12)
+    assert said() == ["Ada rests."]
+    assert kept is not None
+    assert not (store.places.store / "state" / RUNS / kept.name).exists()
+    add(store, [say("ada", "very last", at="13")])
+    fold(store, State.open(store), profiles=told(), later=13)
+    assert (said(), State.open(store).manifest.profiles) == ([], None)

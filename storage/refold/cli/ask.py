@@ -102,15 +102,20 @@ def _facts(given: Namespace) -> Outcome:
             all=given.all,
             limit=given.limit,
         )
+        scope, moment = arguments.scope(given), {"as_of": given.as_of, "valid_at": given.valid_at}
+        profiles = [] if given.relation else memory.profiles(**scope, entity=given.entity, **moment)
         erasures_after = 0 if given.as_of is None else memory.erasures_after(given.as_of)
         unfolded = 0 if given.as_of is not None else memory.unfolded(**arguments.scope(given))
         similar = memory.similar(given.entity, **arguments.scope(given)) if given.entity and not facts else []
     lines = [*(shown.fact_table(facts, standing=given.history or given.all) or ["no facts"]), "", plural(len(facts), "fact")]
+    lines += shown.profile_lines(profiles)
     lines += [f"{plural(unfolded, 'event')} not folded yet: refold fold"] if unfolded else []
     lines += differences.erasures(erasures_after)
     lines += [f"nobody is known by this name; alike are {', '.join(map(visible, similar))}"] if similar else []
-    data = {"facts": [shown.fact_data(fact) for fact in facts], "unfolded": unfolded, "similar": similar, "erasures_after": erasures_after}
-    return Outcome(data, lines, missing, disclaimers=(disclaimers.GROUNDED,), format_version=FORMAT_VERSION)
+    data: dict[str, object] = {"facts": list(map(shown.fact_data, facts)), "profiles": list(map(shown.profile_data, profiles))}
+    data |= {"unfolded": unfolded, "similar": similar, "erasures_after": erasures_after}
+    said = (disclaimers.GROUNDED, *([disclaimers.PROFILED] if profiles else []))
+    return Outcome(data, lines, missing, disclaimers=said, format_version=FORMAT_VERSION)
 
 
 def _configure_why(command: ArgumentParser) -> None:

@@ -95,6 +95,7 @@ TABLES = {
     "event_subjects": "the subjects that each event concerns",
     "seen": "what is known again when it comes again",
     "rejections": "what was not taken for a fact, and why",
+    "profiles": "sentences that a model wrote about somebody, each with the facts that it rests on, and what was dropped",
     "postings": "the search index",
 }
 

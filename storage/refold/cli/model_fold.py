@@ -56,7 +56,8 @@ def plan_data(plan: FoldPlan) -> dict[str, object]:
     if estimate is None:
         return {}
     names = ("calls", "calls_max", "reused", "prompt_tokens", "completion_tokens", "cost", "currency")
-    return {"estimate": {name: getattr(estimate, name) for name in names}}
+    profiles = {} if plan.profiles is None else {"profiles": {"pending": plan.profiles, "others": None if plan.entries else 0}}
+    return {"estimate": {name: getattr(estimate, name) for name in names}, **profiles}
 
 
 def plan_lines(plan: FoldPlan) -> list[str]:
@@ -70,7 +71,14 @@ def plan_lines(plan: FoldPlan) -> list[str]:
         f"would ask  {plural(estimate.calls, 'call')}{more}; {plural(estimate.reused, 'request')} answered by recordings",
         f"tokens     about {estimate.prompt_tokens:,} in (one for 4 bytes), {estimate.completion_tokens:,} out (the recipe's guess)",
         f"price      {price}",
+        *([] if plan.profiles is None else [_profiles_line(plan)]),
     ]
+
+
+def _profiles_line(plan: FoldPlan) -> str:
+    """Return which calls for profiles can be known before: what they would be made of is known when the events are read."""
+    others = "; of whom else, and at what price, is known when the events are read" if plan.entries or plan.full else ""
+    return f"profiles   {plan.profiles:,} of those pending{others}"
 
 
 def told(report: FoldReport, outcome: Outcome) -> Outcome:
@@ -87,6 +95,9 @@ def told(report: FoldReport, outcome: Outcome) -> Outcome:
         "currency": report.currency,
     }
     data["sources"] = [{"source": source, **asdict(cost)} for source, cost in _dearest(report)]
+    profiles = report.profiles
+    if profiles is not None:
+        data["profiles"] = {name: getattr(profiles, name) for name in ("entities", "sentences", "dropped", "pending")}
     asked = f"asked      {plural(spent.calls, 'call')} of {report.extractor}, {spent.reused:,} answered by recordings"
     lines = [*outcome.lines, visible(asked), f"took       {plural(spent.tokens, 'token')}, {_price(report, spent)}"]
     for source, cost in _dearest(report)[:SOURCES_SHOWN_MAX]:
@@ -94,11 +105,17 @@ def told(report: FoldReport, outcome: Outcome) -> Outcome:
         lines.append(visible(f"           {asked} about {source}"))
     if spent.differing:
         lines.append(f"differing  {plural(spent.differing, 'answer')}: the model says otherwise now; what is recorded was kept")
-    if not report.pending:
+    if profiles is not None:
+        dropped = ", ".join(f"{count:,} {why}" for why, count in profiles.dropped.items()) or "none"
+        of = plural(profiles.entities, "entity", "entities")
+        lines.append(f"profiles   {plural(profiles.sentences, 'sentence')} about {of}; dropped: {dropped}")
+    waiting = [plural(report.pending, "event")] if report.pending else []
+    waiting += [plural(profiles.pending, "profile")] if profiles is not None and profiles.pending else []
+    if not waiting:
         return replace(outcome, data=data, lines=lines)
     why = ", ".join(f"{count:,} {fault}" for fault, count in sorted(report.faults.items()))
-    lines.append(f"pending    {plural(report.pending, 'event')}")
-    message = f"{plural(report.pending, 'event')} pending, requests that failed: {why}; the next fold asks again"
+    lines.append(f"pending    {', '.join(waiting)}")
+    message = f"{' and '.join(waiting)} pending, requests that failed: {why}; the next fold asks again"
     if report.faults.keys() == {BUDGET}:
         message = f"the budget of this fold is spent, {plural(report.pending, 'event')} pending: the next fold goes on, with as much again"
         return replace(outcome, data=data, lines=lines, findings=(Finding("RF-BUDGET-001", "warning", message, remediation="refold fold"),))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -223,6 +224,9 @@ def _status_findings(status: Status) -> list[Finding]:
     if status.pending:
         what = f"{plural(status.pending, 'event')} pending: a model did not answer about them; the next fold asks again"
         found.append(Finding("RF-STATUS-003", "warning", what, remediation="refold fold"))
+    if waiting := status.profiles.get("pending"):
+        what = f"{plural(waiting, 'profile')} pending: a model did not answer about them; the next fold asks again"
+        found.append(Finding("RF-STATUS-005", "warning", what, remediation="refold fold"))
     return found
 
 
@@ -255,6 +259,7 @@ def _status_data(status: Status) -> dict[str, object]:
         "facts": status.standings,
         "edges": status.edges,
         "rejections": status.rejections,
+        "profiles": status.profiles,
         "calls": {
             "total": status.calls.calls,
             "failed": status.calls.failed,
@@ -295,6 +300,7 @@ def status_lines(status: Status) -> list[str]:
         *([("pending", plural(status.pending, "event"))] if status.pending else []),
         ("facts", facts_line(status)),
         ("said", f"{plural(status.assertions, 'assertion')}, {plural(status.edges, 'alias', 'aliases')}; rejected: {rejected}"),
+        *([("profiles", _profiles(status.profiles))] if status.profiles else []),
         *([("calls", _calls(status.calls))] if status.calls.calls else []),
         ("keys", f"epoch {status.epoch}" + (", fenced: an erasure is under way" if status.fenced else "")),
         ("store", from_here(status.places.store)),
@@ -302,6 +308,13 @@ def status_lines(status: Status) -> list[str]:
         ("root", _root(status.places, status.custody)),
     ]
     return table(rows)
+
+
+def _profiles(fates: Mapping[str, int]) -> str:
+    """Return how many sentences models wrote that stand, and what became of the others."""
+    dropped = ", ".join(f"{count:,} {why}" for why, count in fates.items() if why not in ("stands", "pending"))
+    waiting = f"; {plural(fates['pending'], 'profile')} pending" if "pending" in fates else ""
+    return f"{plural(fates.get('stands', 0), 'sentence')}; dropped: {dropped or 'none'}{waiting}"
 
 
 def _calls(totals: Totals) -> str:

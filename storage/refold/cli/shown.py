@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from refold import times
-from refold.cli.visible import quoted, table
+from refold.cli.visible import plural, quoted, table, visible
 from refold.model import WITHHELD, Modality
-from refold.reading import Fact, Hit, Standing
+from refold.reading import Fact, Hit, Profile, Standing
 
 if TYPE_CHECKING:
     from refold.state.search import Found
@@ -54,6 +54,26 @@ def fact_data(fact: Fact) -> dict[str, object]:
         "premises": [premise.hex() for premise in fact.premises],
         "depth": fact.depth,
     }
+
+
+def profile_data(profile: Profile) -> dict[str, object]:
+    """Return a profile under the keys of the envelope."""
+    said = [
+        {"fact_id": one.fact_id.hex(), "text": one.text, "premises": [premise.hex() for premise in one.premises]}
+        for one in profile.sentences
+    ]
+    made = {"extractor": profile.extractor, "call_id": profile.call_id.hex(), "told": profile.told, "held": profile.held}
+    return {"entity": profile.entity, "sentences": said, **made}
+
+
+def profile_lines(profiles: Sequence[Profile]) -> list[str]:
+    """Return profiles for people, each under a heading that says who wrote it and from how much."""
+    lines: list[str] = []
+    for each in profiles:
+        of = plural(each.told, "fact") if each.told == each.held else f"{each.told:,} of {plural(each.held, 'fact')}"
+        lines += ["", visible(f"{each.entity}, as {each.extractor} tells it from {of}")]
+        lines += [f"  {one.fact_id.hex()[:SHORT_ID]}  {visible(one.text)}" for one in each.sentences]
+    return lines
 
 
 def hit_data(hit: Hit) -> dict[str, object]:

@@ -3,6 +3,7 @@
 Every surviving event is read from the log anew, through the next keyring, and what it shows itself (its row, its words, aliases, labels)
 is made anew. What was read out of it is carried from the generation before where nothing it follows from changed: the event, the relations,
 the extractor, and with a model the whole block it was asked about. The rest is read again: with a model by a recording, or a new call.
+Profiles are all made again from what is left, in the same way.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from refold import recipes
+from refold import profiling, recipes
 from refold.asking import Asking, Model
 from refold.errors import ModelFailed, Usage
 from refold.fold.blocks import Block, Turn, blocks
@@ -80,6 +81,7 @@ class Rebuild:
                 changed = _all_blocks(successor, size, self._recipe)
             self._ask(successor, changed, ask)
             self._builder.leave_pending(seq for seq in self.base.pending if seq not in reread and seq not in gone)
+            self._tell(ask)
 
     def extend(self, successor: Store, end: int, *, progress: Report) -> None:
         """Fold on, up to `end`: by the patterns alone. What a model would read stays unfolded, as it is."""
@@ -113,6 +115,14 @@ class Rebuild:
             if outcome.folded is None:
                 raise ModelFailed("the model did not answer about events that it was told what is erased with; nothing was changed")
             self._builder.add_folded(outcome.events, outcome.folded)
+
+    def _tell(self, model: Model | None) -> None:
+        """Make the profiles anew: those of whom nothing went by their recordings, the others by new calls, or by none and pending."""
+        if self._recipe is None or self._recipe.profile is None:
+            return
+        assert model is not None, "a model recipe needs its model"
+        told = profiling.tell(self._builder, None, model, recipes.relations())
+        self.inputs.update(one.made for one in told.inputs)
 
 
 def changed_blocks(base: State, recipe: ModelRecipe, gone: Collection[int]) -> list[Block]:

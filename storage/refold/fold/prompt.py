@@ -52,7 +52,7 @@ def told(event: Event, characters: int) -> bytes:
     form: dict[str, object] = {"role": event.role.value, "speaker": event.speaker_name}
     form |= {key: event.metadata[key] for key in ("title", "heading") if isinstance(event.metadata.get(key), str)}
     form["text"] = event.text[:characters]
-    return _shown(json_text(form)).encode()
+    return shown(json_text(form)).encode()
 
 
 def ref(wording: Wording, event: Event, digest: bytes) -> EventRef:
@@ -156,7 +156,7 @@ def _obscurity(pattern: Pattern) -> tuple[bool, int, int]:
     return not plain, sum(slot.role not in ("x", "q") for slot in pattern.slots), len(pattern.elements)
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
     """Spell out what does not show, as JSON does: a line separator, a change of direction, a space that is none."""
     if text.isprintable():
         return text

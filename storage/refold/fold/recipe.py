@@ -37,6 +37,17 @@ class Blocks:
 
 
 @dataclass(frozen=True, slots=True)
+class Profiles:
+    """How a model tells an entity in sentences, where it is asked to: from which prompt, and within which bounds."""
+
+    prompt: Template
+    facts: int  # told in one request: where more hold, those said last
+    facts_min: int  # that must hold of an entity
+    sentences: int  # of one profile
+    characters: int  # of one sentence
+
+
+@dataclass(frozen=True, slots=True)
 class Price:
     """What a million tokens cost."""
 
@@ -73,6 +84,7 @@ class ModelRecipe:
     answer_tokens: int  # that the answer about one event is reckoned with
     price: Price | None
     limits: Limits
+    profile: Profiles | None = None  # no profiles without it
 
     @classmethod
     def load(cls, text: str, *, name: str, prompt: Callable[[str], str]) -> ModelRecipe:
@@ -84,7 +96,6 @@ class ModelRecipe:
         reader = _Reader(name)
         top = reader.table(tables, "", needed=("adapter", "model", "api_base", "extract"), optional=OPTIONAL)
         extract = reader.table(top["extract"], "extract", needed=("prompt", *_of(Blocks), "answer_tokens"))
-        file = reader.matching(extract["prompt"], "extract.prompt", _PROMPT, "the name of a file that ends in .md")
         recipe = cls(
             name=name,
             adapter=reader.matching(top["adapter"], "adapter", _NAME, "the name of a litellm provider, such as openai"),
@@ -93,11 +104,12 @@ class ModelRecipe:
             parameters=reader.fields(top.get("parameters", {}), "parameters"),
             extra_body=reader.fields(top.get("extra_body", {}), "extra_body"),
             headers=reader.headers(top.get("headers", {})),
-            prompt=Template(file, prompt(file)),
+            prompt=reader.prompt(extract["prompt"], "extract.prompt", prompt),
             blocks=Blocks(**{key: reader.count(extract[key], f"extract.{key}", least=key != "context") for key in _of(Blocks)}),
             answer_tokens=reader.count(extract["answer_tokens"], "extract.answer_tokens"),
             price=reader.price(top["price"]) if "price" in top else None,
             limits=reader.limits(top.get("limits", {})),
+            profile=reader.profiles(top["profile"], prompt) if "profile" in top else None,
         )
         if twice := {key for key, _ in recipe.parameters} & {key for key, _ in recipe.extra_body}:
             raise reader.fault(f"extra_body.{min(twice)}", "not also among the parameters")
@@ -131,15 +143,20 @@ class ModelRecipe:
         """Return SHA-256 over what requests are made of."""
         asked = [self.adapter, self.api_base, self.model, self.parameters, self.extra_body, self.headers]
         read = [self.prompt.name, self.prompt.text, [getattr(self.blocks, key) for key in _of(Blocks)]]
-        return sha256(canonical.encode([VERSION, asked, read])).digest()
+        told = [] if self.profile is None else [[_prompt(getattr(self.profile, key)) for key in _of(Profiles)]]
+        return sha256(canonical.encode([VERSION, asked, read, *told])).digest()
 
 
-OPTIONAL = ("parameters", "extra_body", "headers", "price", "limits")
+OPTIONAL = ("parameters", "extra_body", "headers", "price", "limits", "profile")
 LIMITS = {"concurrency": 8, "requests_per_minute": 0, "tokens_per_minute": 0, "timeout_seconds": 60, "attempts": 5, "cost": 0}
 
 
 def _of(section: type) -> tuple[str, ...]:
     return tuple(section.__annotations__)
+
+
+def _prompt(value: Template | int) -> object:
+    return [value.name, value.text] if isinstance(value, Template) else value
 
 
 class _Reader:
@@ -171,6 +188,15 @@ class _Reader:
         if not isinstance(value, str) or not pattern.fullmatch(value):
             raise self.fault(where, expected)
         return value
+
+    def prompt(self, value: object, where: str, words_of: Callable[[str], str]) -> Template:
+        file = self.matching(value, where, _PROMPT, "the name of a file that ends in .md")
+        return Template(file, words_of(file))
+
+    def profiles(self, value: object, words_of: Callable[[str], str]) -> Profiles:
+        table = self.table(value, "profile", needed=_of(Profiles))
+        counts = {key: self.count(table[key], f"profile.{key}") for key in _of(Profiles) if key != "prompt"}
+        return Profiles(self.prompt(table["prompt"], "profile.prompt", words_of), **counts)
 
     def count(self, value: object, where: str, *, least: int = 1) -> int:
         if type(value) is not int or value < least:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from refold.fold import dates, english
+from refold.fold import dates, english, profile
 from refold.fold.extraction import EdgeCandidate, Extraction
 from refold.fold.ground import ALIAS, Told, ground, is_quote
 from refold.fold.job import Answered, Job, Reading, decode_job, encode_job, encode_result
@@ -38,12 +38,15 @@ class _Refused(Exception):
 def answering(given: bytes) -> Callable[[bytes], bytes]:
     """Return what reads the answers of a job by these relations, the text of relations.toml. The same bytes give the same bytes."""
     read = partial(answer, Relations.load(given.decode()))
-    read(encode_job(Job("", 0, ())))  # the forms of types are made on first use, by compiling code, which a closed worker may not do
+    for empty in (encode_job(Job("", 0, ())), profile.encode_job(profile.Job(0, 0, ()))):
+        read(empty)  # the forms of types are made on first use, by compiling code, which a closed worker may not do
     return read
 
 
 def answer(relations: Relations, job: bytes) -> bytes:
-    """Return what the answers of a job come to."""
+    """Return what the answers of a job come to: about events, or for profiles."""
+    if job.startswith(profile.JOB):
+        return profile.answer(job)
     given = decode_job(job)
     return encode_result([_read(given, relations, answered) for answered in given.answers])
 

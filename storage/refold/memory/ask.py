@@ -9,7 +9,7 @@ from refold import given
 from refold.given import When
 from refold.memory import withheld
 from refold.memory.opened import Opened
-from refold.reading import Fact, Hit
+from refold.reading import Fact, Hit, Profile, Sentence
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -89,6 +89,27 @@ class Ask(Opened):
             found = facts(state, self.store.log, view, entity=entity, relation=relation, history=history, all=all, limit=limit)
         return [withheld.fact(fact) for fact in found] if self.is_limited else found
 
+    def profiles(
+        self,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        entity: str | None = None,
+        as_of: When | None = None,
+        valid_at: When | None = None,
+    ) -> list[Profile]:
+        """Return what a model says of the user, or of an entity, in sentences that rest on facts which hold: for recipes that ask for it.
+
+        A profile is made of facts of one scope and one set of labels, so there may be several. `as_of` and `valid_at` are as in `facts`.
+        """
+        from refold.state.profiles import profiles
+
+        given.check_types({"entity": entity}, {}, None)
+        view = self._view(user_id, agent_id, run_id, as_of=as_of, valid_at=valid_at)
+        with self._asking() as state:
+            return profiles(state, view, entity=entity)
+
     def erasures_after(self, as_of: When) -> int:
         """Return how many erasures came after a point: what they took is in no answer about the time before either."""
         view = self._view(None, None, None, as_of=as_of, needs_scope=False)
@@ -112,20 +133,22 @@ class Ask(Opened):
             return sum(map(view.admits, self._tail.behind(state)))
 
     def why(
-        self, fact: Fact | bytes | str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
+        self, fact: Fact | Sentence | bytes | str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
     ) -> Explanation:
-        """Explain a fact: the events and spans it rests on, what made it, what it beat and what beat it.
+        """Explain a fact: the events and spans it rests on, what made it, what it beat and what beat it; or a sentence of a profile.
 
-        `fact` is a fact, its id, or at least the first 8 hex digits of its id: with fewer, facts could be found that one was never told.
+        `fact` is a fact, a sentence, its id, or at least the first 8 hex digits of that: with fewer, facts could be found that one was
+        never told.
         Without a scope or principal, events with audience labels stay hidden.
         """
         explained = self._why(fact, user_id, agent_id, run_id)
         return withheld.explanation(explained) if self.is_limited else explained
 
-    def _why(self, fact: Fact | bytes | str, user_id: str | None, agent_id: str | None, run_id: str | None) -> Explanation:
+    def _why(self, fact: Fact | Sentence | bytes | str, user_id: str | None, agent_id: str | None, run_id: str | None) -> Explanation:
         from refold.state.why import why
 
-        wanted = fact.fact_id if isinstance(fact, Fact) else fact if isinstance(fact, bytes) else given.fact_id(given.text(fact, "fact"))
+        known = fact.fact_id if isinstance(fact, Fact | Sentence) else fact
+        wanted = known if isinstance(known, bytes) else given.fact_id(given.text(known, "fact"))
         view = self._view(user_id, agent_id, run_id, needs_scope=False)
         with self._asking() as state:
             return why(state, self.store.log, view, wanted)

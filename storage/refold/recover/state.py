@@ -95,9 +95,8 @@ def _judge(store: Store, folder: Path, pointer: Pointer, *, deep: bool) -> Itera
     except (Corrupt, FileNotFoundError):
         yield Finding(findings.MANIFEST_DAMAGED, path)
         return
-    for segment in manifest.segments:
-        for table, run in segment.runs.items():
-            yield from _run(store, folder / RUNS / run.name, table, run, deep=deep)
+    for table, run in manifest.listed:
+        yield from _run(store, folder / RUNS / run.name, table, run, deep=deep)
     debris = sum(name not in ({CURRENT, RUNS, path.name} | manifest.runs) for _, name in _listed(folder))
     if debris:
         yield Finding(findings.DEBRIS, folder, details={"files": debris})

@@ -25,7 +25,7 @@ from refold.outside import Clock, Random
 from refold.reading import Folded
 from refold.search_recipe import Recipe
 from refold.state import tables
-from refold.state.generation import State, read_current, state_folder
+from refold.state.generation import EMPTY, State, read_current, state_folder
 from refold.state.manifest import CURRENT, RUNS, Manifest, Pointer, RunRef, Segment, file_name, numbers, voided
 from refold.state.rows import NOTHING, Rows
 from refold.state.runs import Run, encrypted, run_name
@@ -98,6 +98,7 @@ class Builder:
         self._events = 0
         self._voids: set[int] = set()
         self._pending: set[int] = set()
+        self._profiles = self._base.manifest.profiles if self._base else None
         files.make_folder(self._folder / RUNS)
 
     def add(self, events: Sequence[Event], folded: Folded = NOTHING, *, subjects: Iterable[SubjectEntry] = ()) -> None:
@@ -132,6 +133,24 @@ class Builder:
         """Keep events for a later fold: a model did not answer about them."""
         self._pending.update(seqs)
 
+    def put_profiles(self, rows: pa.Table) -> None:
+        """Take in all profiles, in their order, in place of those of the base."""
+        runs = self._write_runs([(tables.PROFILES.name, [rows])] if rows.num_rows else [])
+        self._profiles = runs.get(tables.PROFILES.name)
+
+    def whole(self) -> State:
+        """Return the state as it would be published now, but for its profiles. The caller closes it, and adds nothing meanwhile."""
+        self._flush()
+        return self._unpublished(*(self._base.manifest.segments if self._base else ()), *self._new)
+
+    def added(self) -> State:
+        """Return what came since the base, as a state of its own; its segments say which rows of the base it voids."""
+        self._flush()
+        return self._unpublished(*self._new)
+
+    def _unpublished(self, *segments: Segment) -> State:
+        return State(self.store, Manifest(EMPTY, *self._digests, segments), current=None)
+
     def prepare(self, head: Point) -> Manifest:
         """Write the manifest of all that was added, folded up to `head`, for whoever makes it current. The caller holds `mutate.lock`.
 
@@ -139,7 +158,7 @@ class Builder:
         """
         self._flush()
         segments, _ = self._merge(self._new)
-        manifest = Manifest(self._point(head), *self._digests, tuple(segments), tuple(sorted(self._pending)))
+        manifest = self._manifest(head, segments)
         self._write(manifest)
         self.discard(keeping=manifest.runs)
         return manifest
@@ -158,8 +177,7 @@ class Builder:
             segments, merged_rows = self._merge([*base, *self._new])
             merge_seconds = clock() - start
             with journal.mutating(self.store.places, wait_seconds=PUBLISH_WAIT_SECONDS_MAX):
-                pending, earlier = tuple(sorted(self._pending)), self._base.manifest.chain if self._base else ()
-                manifest = Manifest(self._point(head), *self._digests, tuple(segments), pending, earlier)
+                manifest = self._manifest(head, segments)
                 self._write(manifest)
                 files.replace(self._folder / CURRENT, manifest.pointer.raw)
                 swept = sweep(self.store, manifest, before=now() - GRACE)
@@ -231,6 +249,10 @@ class Builder:
         self._check_not_moved()
         last = max(numbers(files.names(self._folder)), default=0)
         return Pointer(last + 1, self._keyring.epoch, head.size, head.last_hash)
+
+    def _manifest(self, head: Point, segments: Sequence[Segment]) -> Manifest:
+        pending, earlier = tuple(sorted(self._pending)), self._base.manifest.chain if self._base else ()
+        return Manifest(self._point(head), *self._digests, tuple(segments), pending, earlier, self._profiles)
 
     def _write(self, manifest: Manifest) -> None:
         files.create(self._folder / file_name(manifest.pointer.number), manifest.seal(self._key, random=self._random))

@@ -24,7 +24,7 @@ from refold.model import Mention, SubjectId, View
 from refold.reading import Claim
 from refold.recent import Recent
 from refold.state import claims, segments
-from refold.state.manifest import CURRENT, REBUILD, RUNS, Manifest, Pointer, file_name, voided
+from refold.state.manifest import CURRENT, REBUILD, RUNS, Manifest, Pointer, file_name
 from refold.state.runs import Groups, Run
 from refold.state.tables import TABLES
 from refold.state.tags import Tags
@@ -171,10 +171,9 @@ class State:
     @property
     def counts(self) -> dict[str, int]:
         """Return the rows of each table; of a set, rows that came in several folds count each time."""
-        listed = ((table, run.rows) for segment in self.manifest.segments for table, run in segment.runs.items())
         counts = dict.fromkeys(TABLES, 0)
-        for table, rows in listed:
-            counts[table] += rows
+        for table, run in self.manifest.listed:
+            counts[table] += run.rows
         if any(segment.voids for segment in self.manifest.segments):
             counts |= {name: self.table(name, [table.key]).num_rows for name, table in TABLES.items() if table.is_read}
         return counts
@@ -190,9 +189,8 @@ class State:
         if runs is None:
             folder = state_folder(self.store) / RUNS
             runs = self._runs[table] = [
-                Run(folder / segment.runs[table].name, state_key=self._key, table=TABLES[table], voided=gone, recent=self._recent)
-                for segment, gone in zip(self.manifest.segments, voided(self.manifest.segments), strict=True)
-                if table in segment.runs
+                Run(folder / run.name, state_key=self._key, table=TABLES[table], voided=gone, recent=self._recent)
+                for run, gone in self.manifest.runs_of(table)
             ]
         return runs
 
@@ -322,13 +320,10 @@ def _manifest(folder: Path, pointer: Pointer, state_key: bytes) -> Manifest:
         raise Corrupt("the manifest that CURRENT names is missing", path=path, hint=REBUILD) from None
     if manifest.pointer != pointer:
         raise Corrupt("CURRENT does not say what its manifest says", path=folder / CURRENT, hint=REBUILD)
-    for segment in manifest.segments:
-        for run in segment.runs.values():
-            found = files.look(folder / RUNS / run.name)
-            if found is None or found.kind is not Kind.FILE or found.size != run.size:
-                raise Corrupt(
-                    f"a run of the state is {_what(found)} instead of {run.size} bytes", path=folder / RUNS / run.name, hint=REBUILD
-                )
+    for _, run in manifest.listed:
+        found = files.look(folder / RUNS / run.name)
+        if found is None or found.kind is not Kind.FILE or found.size != run.size:
+            raise Corrupt(f"a run of the state is {_what(found)} instead of {run.size} bytes", path=folder / RUNS / run.name, hint=REBUILD)
     return manifest
 
 

@@ -8,13 +8,14 @@
 A generation is a list of segments, oldest first; a segment has one run for each table in which it has rows. Where a model read events
 again, because another had come before them, the segment voids what older ones hold of them. Pending are the events of which a model has
 not answered yet: they are in the generation, and nothing that was read out of them as it should be. Earlier are the generations that this
-one was folded onto, with how much of the log each had: a question about what changed since one needs no more of it.
+one was folded onto, with how much of the log each had: a question about what changed since one needs no more of it. The profiles stand
+outside of the segments, as one run: what is said there replaces what was said before.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,7 @@ from refold import canonical
 from refold.errors import Corrupt, UnsupportedVersion
 from refold.keys import crypto
 from refold.outside import Random
-from refold.state.tables import TABLES
+from refold.state.tables import PROFILES, TABLES
 
 FORMAT = "refold.state/1"
 CURRENT = "CURRENT"
@@ -98,6 +99,7 @@ class Manifest:
     segments: tuple[Segment, ...] = ()
     pending: tuple[int, ...] = ()  # seqs, sorted
     earlier: tuple[tuple[int, int], ...] = ()  # generation and size of each that it was folded onto, oldest first
+    profiles: RunRef | None = None  # the run of the whole table, where it has rows
 
     @property
     def chain(self) -> tuple[tuple[int, int], ...]:
@@ -105,9 +107,24 @@ class Manifest:
         return (*self.earlier, (self.pointer.number, self.pointer.size))[-EARLIER_MAX:]
 
     @property
+    def listed(self) -> Iterator[tuple[str, RunRef]]:
+        """Yield all runs, each with its table."""
+        for segment in self.segments:
+            yield from segment.runs.items()
+        if self.profiles is not None:
+            yield PROFILES.name, self.profiles
+
+    @property
     def runs(self) -> set[str]:
         """Return the names of all runs."""
-        return {run.name for segment in self.segments for run in segment.runs.values()}
+        return {run.name for _, run in self.listed}
+
+    def runs_of(self, table: str) -> list[tuple[RunRef, np.ndarray]]:
+        """Return the runs of a table, oldest first, each with the seqs of which its rows do not count any more."""
+        if table == PROFILES.name:
+            return [] if self.profiles is None else [(self.profiles, np.empty(0, np.uint64))]
+        gone = zip(self.segments, voided(self.segments), strict=True)
+        return [(segment.runs[table], seqs) for segment, seqs in gone if table in segment.runs]
 
     def seal(self, state_key: bytes, *, random: Random) -> bytes:
         """Return the file of the manifest."""
@@ -120,6 +137,7 @@ class Manifest:
             "relations": self.relations.hex(),
             "segments": [{table: asdict(run) for table, run in segment.runs.items()} for segment in self.segments],
             "voids": [_ranges(segment.voids) for segment in self.segments],
+            **({} if self.profiles is None else {PROFILES.name: asdict(self.profiles)}),
         }
         nonce = random(crypto.NONCE_BYTES)
         return nonce + crypto.seal(_key(state_key), nonce, canonical.encode(body), _aad(self.pointer.number))
@@ -143,6 +161,7 @@ class Manifest:
                 ),
                 _seqs(body.get("pending", [])),
                 tuple((canonical.count(number), canonical.count(size)) for number, size in body.get("earlier", [])),
+                _run(PROFILES.name, body[PROFILES.name]) if PROFILES.name in body else None,
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             raise _damaged(path) from None

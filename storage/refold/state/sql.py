@@ -14,7 +14,7 @@ from refold.fold.relations import Relations
 from refold.log.log import Log
 from refold.log.read import COLUMNS
 from refold.model import EntryKind, View
-from refold.reading import RejectionCode, Standing
+from refold.reading import Fate, RejectionCode, Standing
 from refold.state import everybody, views
 from refold.state.generation import State
 from refold.state.rows import SCOPE
@@ -62,6 +62,8 @@ def _readable(state: State, rows: pa.Table) -> pa.Table:
         rows = _in_words(rows, "role", dict(enumerate(str(role) for role in ROLES)))
     if "code" in rows.column_names:
         rows = _in_words(rows, "code", {code.value: code.name.lower() for code in RejectionCode})
+    if "fate" in rows.column_names:
+        rows = _in_words(rows, "fate", {fate.value: fate.name.lower() for fate in Fate})
     if {"scope", "audience"} <= set(rows.column_names):
         rows = _labelled(state, rows)
     return rows

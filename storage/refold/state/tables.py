@@ -1,7 +1,8 @@
 """The tables of a generation: their columns, the order of their rows, and how they are cut into row groups.
 
 All u64 tags are keyed (see tags.py). `events`, `assertions` and the rest hold one row per logical fact, so that the same
-log gives the same rows however it was folded; `postings` alone is derived from them and the texts.
+log gives the same rows however it was folded; `postings` alone is derived from them and the texts. `profiles` is the one table that a
+generation holds whole, in one run: what a model says of an entity is replaced, not added to.
 """
 
 from __future__ import annotations
@@ -159,10 +160,34 @@ ALIASES = _table(
 SUBJECTS = _table("event_subjects", {"seq": _U64, "subject": _ID}, "seq subject")
 SEEN = _table("seen", {"tag": _ID, "seq": _U64}, "tag seq")
 REJECTIONS = _table("rejections", {"seq": _U64, "relation": _TEXT, "code": _U8}, "seq relation code", is_read=True)
+PROFILES = _table(
+    "profiles",
+    {
+        "mention": _U64,  # that stands for the entity among what the scope and the labels see
+        "scope": _U64,
+        "audience": _U64,
+        "place": _U16,  # in the answer
+        "fate": _U8,
+        "text": _TEXT,  # "" unless it stands
+        "entity": _TEXT,
+        "premises": _IDS,
+        "fact_id": _ID,  # of the sentence; zeros unless it stands
+        "told": _U16,  # facts that the model was told
+        "held": _U32,  # of so many
+        "seq": _U64,  # of the newest event under any of them
+        "recorded_at": _TIME,
+        "extractor": _TEXT,
+        "call_id": _ID,
+    },
+    "mention scope audience place",
+    optional=("call_id",),
+    group_rows=2_048,
+)
 POSTINGS = _table("postings", {"term": _U64, "seq": _U64, "x": _U16, "y": _U16}, "term seq", group_rows=32_768)
 
 TABLES: Mapping[str, Table] = {
-    table.name: table for table in (EVENTS, ASSERTIONS, EDGES, MENTIONS, VALUED, LABELS, ALIASES, SUBJECTS, SEEN, REJECTIONS, POSTINGS)
+    table.name: table
+    for table in (EVENTS, ASSERTIONS, EDGES, MENTIONS, VALUED, LABELS, ALIASES, SUBJECTS, SEEN, REJECTIONS, PROFILES, POSTINGS)
 }
 
 

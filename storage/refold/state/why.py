@@ -15,6 +15,7 @@ from refold.fold.rules import Known, Pattern, Rule, Rules, derive
 from refold.log.log import Log
 from refold.model import WITHHELD, Event, EventId, Span, View
 from refold.reading import Claim, Fact
+from refold.state import profiles
 from refold.state.facts import Look, entities_named
 from refold.state.generation import State
 from refold.state.sight import Sight
@@ -52,7 +53,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a fact stands where it stands. `rule` and `premises` are of derived facts only."""
+    """Why a fact stands where it stands. `rule` is of derived facts only, `premises` of these and of the sentences of profiles."""
 
     fact: Fact
     sayings: tuple[Saying, ...]  # what it rests on, newest first
@@ -76,11 +77,14 @@ def why(
     sight = Sight(state, replace(view, valid_at=None), relations or recipes.relations())
     why = _Why(sight, log, recipes.rules() if rules is None else rules)
     stated = {claim.fact_id: claim for claim in sight.admitted(state.claims_with_id(wanted))}
-    found = [*stated, *(() if stated else why.derived_with_id(wanted))]
+    told = {} if stated else {row["fact_id"]: row for row in profiles.with_id(sight, wanted)}
+    found = [*stated, *told, *(() if stated or told else why.derived_with_id(wanted))]
     if len(found) > 1:
         raise Usage(f"{len(found)} facts have an id that begins so: give more of it", hint="refold facts --format json")
     if not found:
         raise Usage("there is no such fact in what is seen from here", hint="refold facts --history")
+    if told:
+        return why.told(told[found[0]])
     return why.stated(stated[found[0]]) if stated else why.derived(found[0])
 
 
@@ -123,19 +127,12 @@ class _Why:
         fact = self._known[fact_id].fact
         rule = next(rule for rule in self._rules.rules if rule.name == fact.rule)
         premises = [self._premise(premise) for premise in fact.premises if self._explained < PREMISES_MAX]
-        return Explanation(
-            fact=fact,
-            sayings=(),
-            named=(),
-            asserted_as="a rule",
-            policy=None,
-            beat=(),
-            beaten_by=None,
-            against=(),
-            aliases=(),
-            rule=written(rule),
-            premises=tuple(premises),
-        )
+        return _of_premises(fact, premises, asserted_as="a rule", rule=written(rule))
+
+    def told(self, row: profiles.Row) -> Explanation:
+        """Explain a sentence of a profile, with its premises as far as one answer goes."""
+        claims = [claim for premise in row["premises"] for claim in self.sight.admitted(self.sight.state.claims_with_id(premise))]
+        return _of_premises(profiles.as_fact(row, claims), map(self.stated, claims[:PREMISES_MAX]), asserted_as="a model")
 
     def derived_with_id(self, wanted: bytes) -> list[bytes]:
         """Return the ids of derived facts that begin so: of the view's user, else of whoever rules may say something about."""
@@ -186,6 +183,22 @@ class _Why:
                 if (newest.seq, newest.spans) not in seen and not any(_says(each, newest) for each in told):
                     seen.add((newest.seq, newest.spans))
                     yield self._saying(newest.seq, newest.spans)
+
+
+def _of_premises(fact: Fact, premises: Iterable[Explanation], *, asserted_as: str, rule: str | None = None) -> Explanation:
+    return Explanation(
+        fact=fact,
+        sayings=(),
+        named=(),
+        asserted_as=asserted_as,
+        policy=None,
+        beat=(),
+        beaten_by=None,
+        against=(),
+        aliases=(),
+        rule=rule,
+        premises=tuple(premises),
+    )
 
 
 def _named(stance: Stance) -> list[tuple[int, Span]]:
