@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from refold.errors import Usage
-from refold.imports import records
+from refold.imports import conversations, records
 from refold.imports.openai_messages import role_of
 from refold.imports.reader import File, Malformed, Options, Reader, Said, clean_ref
 from refold.imports.stamps import stamp
@@ -48,16 +48,7 @@ def recognises(path: Path, head: bytes) -> bool:
 
 def read(file: File, options: Options) -> Iterator[Draft | Malformed]:
     """Yield a draft for each message of each conversation; one conversation is in memory at a time."""
-    with file.path.open("rb") as handle:
-        for record in records.elements(handle, "conversation"):
-            if isinstance(record, Malformed):
-                yield record
-                continue
-            try:
-                conversation = records.as_object(records.parse(record.raw), "the conversation")
-                yield from _conversation(conversation, file, number=record.number, options=options)
-            except Usage as error:
-                yield Malformed(f"conversation {record.number}", error.message)
+    return conversations.read(file, options, each=_conversation)
 
 
 def _conversation(conversation: Json, file: File, *, number: int, options: Options) -> Iterator[Draft | Malformed]:
