@@ -6,10 +6,12 @@ Each room has a module here with `rows(size)`; `python -m tests.benchmarks` prin
 from __future__ import annotations
 
 import gc
+import resource
 import statistics
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 SIZES = ("small", "full")
 
@@ -63,6 +65,19 @@ def median_ms(call: Callable[[], object], *, rounds: int = 9) -> float:
     """Return the median wall time of a call, in milliseconds, after one warming call."""
     call()
     return statistics.median(timed(call, time.perf_counter) for _ in range(rounds)) * 1e3
+
+
+def peak_kib() -> int:
+    """Return the most memory that this process ever had, in KiB.
+
+    Where the system says it of the memory since the program was started, that counts: `ru_maxrss` begins with what the process that
+    started this one had at that moment.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        (peak,) = (line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM:"))
+        return int(peak)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 def timed(call: Callable[[], object], clock: Callable[[], float]) -> float:

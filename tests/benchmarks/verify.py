@@ -27,7 +27,7 @@ from refold.recover.survey import survey
 from refold.recover.verify import jobs, verify
 from refold.store import Places, create, open_store, places
 from refold.verdict import SeenHead, Verdict
-from tests.benchmarks import Row, median_ms, ratio, timed
+from tests.benchmarks import Row, median_ms, peak_kib, ratio, timed
 from tests.benchmarks.corpus import big_store
 
 EVENTS = {"small": 50_000, "full": 1_000_000}
@@ -134,4 +134,4 @@ def where(folder: Path) -> Places:
 
 if __name__ == "__main__":
     verify(where(Path(sys.argv[1])), deep=True)
-    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+    print(peak_kib())
