@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from refold import extractors, folding, journal, quarantine, recipes
-from refold.errors import Corrupt, ModelFailed, Usage
+from refold import journal, quarantine
+from refold.errors import Usage
 from refold.files import link_new, make_folder
 from refold.journal import Condition, Direction
 from refold.log.head import has_begun
@@ -27,13 +27,12 @@ from refold.recover import gap, heal, shorter
 from refold.recover import replay as replays
 from refold.recover.heal import Good, Healing
 from refold.recover.remember import remember_verdict
-from refold.recover.replay import Proof, Replay
+from refold.recover.replay import Replay
 from refold.recover.salvage import Salvaged
 from refold.recover.shorter import Ending
 from refold.recover.verify import CALLS, LENIENT, NOTHING, calls_of, place_of, verify, verify_calls
-from refold.state.generation import State
-from refold.store import Places, Store, open_store, vault_of
-from refold.verdict import Checkpoint, Kind, Known, Policy, SeenHead, Verdict
+from refold.store import Places, open_store, vault_of
+from refold.verdict import Known, Policy, SeenHead, Verdict
 
 HEAL = journal.Kind("heal", blocks_appends=True)
 PASS = journal.Kind("pass-damage", blocks_appends=True)
@@ -149,7 +148,7 @@ def repair(
                 verdict = _verify(places, sources)
     remember_verdict(places, verdict, now=now)
     calls, recorded = _repair_calls(places, sources.copies, random=random)
-    replayed, why_not = _replay(places, verdict, sources, was_whole=before.is_whole, now=now, random=random)
+    replayed, why_not = replays.go_on(places, verdict, sources.known.checkpoints, was_whole=before.is_whole, now=now, random=random)
     return Repaired(
         before, verdict, completed, (*healed, *recorded), _named(sources, refused), passed, ended, replayed, calls, why_not, receipt
     )
@@ -270,59 +269,3 @@ def _complete(places: Places) -> Iterator[str]:
             opening = shorter.opening(places, entry.journal.kind if entry.journal else None)
             journal.recover(places, entry.id, Direction.COMPLETE, open_store=opening, intents=intents)
             yield entry.id
-
-
-def _replay(
-    places: Places, verdict: Verdict, sources: Sources, *, was_whole: bool, now: Clock, random: Random
-) -> tuple[Replay | None, str | None]:
-    """Fold what verifies onto the newest state that can be relied on; or say why not."""
-    until = _boundary(verdict)
-    if until is None:
-        return None, verdict.reason
-    try:
-        with open_store(places, random=random) as store:
-            if was_whole and _has_state(store):
-                return None, "nothing is damaged"
-            return _replayed(store, until, sources.known.checkpoints, is_intact=verdict.kind is Kind.INTACT, now=now, random=random)
-    except (Corrupt, ModelFailed, Usage) as error:  # no state can be had, what it would be folded from is damaged, or not recorded
-        return None, error.message
-
-
-def _has_state(store: Store) -> bool:
-    """Whether there is a state: a recovery that was interrupted may have taken it away, and is then gone on with."""
-    state = State.open(store)
-    state.close()
-    return state.absent is None
-
-
-def _boundary(verdict: Verdict) -> int | None:
-    """Return up to where may be replayed; None where the policy, or the damage, forbids all of it."""
-    if verdict.kind is Kind.INTACT:
-        return verdict.size
-    if verdict.kind is Kind.RECOVERABLE:
-        return verdict.replay_until
-    return verdict.replay_until if verdict.kind is Kind.BOUNDARY and verdict.policy.allow_partial_replay else None
-
-
-def _replayed(
-    store: Store, until: int, checkpoints: Sequence[Checkpoint], *, is_intact: bool, now: Clock, random: Random
-) -> tuple[Replay | None, str | None]:
-    state = State.open(store)
-    proof = replays.prove(state, checkpoints)
-    began = state.size
-    if proof is Proof.DIFFERS:
-        return None, f"{proof.value}: refold fold --full makes another one"
-    choice = replays.recorded()
-    if state.absent is None and not replays.is_of(state, choice):
-        return None, "the state was made by another recipe than the settings name, and is left as it is: refold fold makes one by theirs"
-    with extractors.modelled(store, choice, require=None, now=now, random=random) as (model, _):
-        if is_intact:
-            relations, recipe = recipes.relations(), recipes.search()
-            folding.fold(store, state, relations=relations, recipe=recipe, now=now, random=random, model=model)
-        elif began < until or state.absent is not None:
-            replays.replay(store, state, until, model=model, now=now, random=random)
-    state.close()
-    after = State.open(store)
-    done = Replay(began, after.size, after.number, proof, replays.prove(after, checkpoints))
-    after.close()
-    return done, None

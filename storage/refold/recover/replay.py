@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from refold import journal, recipes
+from refold import extractors, folding, journal, recipes
 from refold.asking import Model
 from refold.calls.mode import Mode
-from refold.errors import Corrupt
+from refold.errors import Corrupt, ModelFailed, Usage
 from refold.extractors import Choice
 from refold.folding import Fold, FoldReport, Reason, recipe_digest
 from refold.journal import Place, Target
@@ -21,8 +21,8 @@ from refold.state.builder import can_extend
 from refold.state.digest import attested
 from refold.state.generation import STATE, State, read_current
 from refold.state.manifest import CURRENT, Pointer
-from refold.store import Places, Store
-from refold.verdict import Checkpoint
+from refold.store import Places, Store, open_store
+from refold.verdict import Checkpoint, Kind, Verdict
 
 
 class Proof(StrEnum):
@@ -103,3 +103,59 @@ def point(store: Store, size: int) -> Point:
         return Point(size, head.last_hash)
     hashes = [rows.hashes()[-1] for rows in store.log.rows(size - 1, size)] if size else [b""]
     return Point(size, hashes[-1])
+
+
+def go_on(
+    places: Places, verdict: Verdict, checkpoints: Sequence[Checkpoint], *, was_whole: bool, now: Clock, random: Random
+) -> tuple[Replay | None, str | None]:
+    """Fold what verifies, by a verdict, onto the newest state that can be relied on; or say why not. Raises Moved, Locked, WriteFailed."""
+    until = _boundary(verdict)
+    if until is None:
+        return None, verdict.reason
+    try:
+        with open_store(places, random=random) as store:
+            if was_whole and _has_state(store):
+                return None, "nothing is damaged"
+            return _gone_on(store, until, checkpoints, is_intact=verdict.kind is Kind.INTACT, now=now, random=random)
+    except (Corrupt, ModelFailed, Usage) as error:  # no state can be had, what it would be folded from is damaged, or not recorded
+        return None, error.message
+
+
+def _has_state(store: Store) -> bool:
+    """Whether there is a state: a recovery that was interrupted may have taken it away, and is then gone on with."""
+    state = State.open(store)
+    state.close()
+    return state.absent is None
+
+
+def _boundary(verdict: Verdict) -> int | None:
+    """Return up to where may be replayed; None where the policy, or the damage, forbids all of it."""
+    if verdict.kind is Kind.INTACT:
+        return verdict.size
+    if verdict.kind is Kind.RECOVERABLE:
+        return verdict.replay_until
+    return verdict.replay_until if verdict.kind is Kind.BOUNDARY and verdict.policy.allow_partial_replay else None
+
+
+def _gone_on(
+    store: Store, until: int, checkpoints: Sequence[Checkpoint], *, is_intact: bool, now: Clock, random: Random
+) -> tuple[Replay | None, str | None]:
+    state = State.open(store)
+    proof = prove(state, checkpoints)
+    began = state.size
+    if proof is Proof.DIFFERS:
+        return None, f"{proof.value}: refold fold --full makes another one"
+    choice = recorded()
+    if state.absent is None and not is_of(state, choice):
+        return None, "the state was made by another recipe than the settings name, and is left as it is: refold fold makes one by theirs"
+    with extractors.modelled(store, choice, require=None, now=now, random=random) as (model, _):
+        if is_intact:
+            relations, recipe = recipes.relations(), recipes.search()
+            folding.fold(store, state, relations=relations, recipe=recipe, now=now, random=random, model=model)
+        elif began < until or state.absent is not None:
+            replay(store, state, until, model=model, now=now, random=random)
+    state.close()
+    after = State.open(store)
+    done = Replay(began, after.size, after.number, proof, prove(after, checkpoints))
+    after.close()
+    return done, None
