@@ -165,6 +165,14 @@ class Keep:
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """How long a host of language models keeps what it was sent, by its own terms."""
+
+    host: str
+    days: int
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All of refold.toml."""
 
@@ -178,6 +186,7 @@ class Settings:
     erase: Erase
     root: Root
     retention: tuple[Keep, ...]
+    providers: tuple[Terms, ...]
     principals: Mapping[str, Principal]
 
     def principal(self, name: str) -> Principal:
@@ -216,7 +225,8 @@ def load(env: Mapping[str, str] = os.environ) -> Settings:
     recover, fold, erase = Recover(**merged["recover"]), Extraction(**merged["fold"]), Erase(**merged["erase"])
     root = Root(**merged["root"])
     keep = tuple(Keep(**rule) for rule in merged["retention"]["keep"])
-    return Settings(nightly, serve, verify, mirror, recover, _witnesses(merged["witness"]), fold, erase, root, keep, principals)
+    terms = tuple(Terms(**rule) for rule in merged["providers"]["keep"])
+    return Settings(nightly, serve, verify, mirror, recover, _witnesses(merged["witness"]), fold, erase, root, keep, terms, principals)
 
 
 def _witnesses(table: Table) -> Witnesses:
@@ -334,6 +344,9 @@ SECTIONS: Mapping[str, Mapping[str, tuple[Callable[[object], bool], str]]] = {
     "erase": {"cron": (_cron, "five fields of cron"), "approvals": (_count(1, 9), "a number from 1 to 9")},
     "retention": {
         "keep": (_tables({"kind": _name, "days": _count(1, 36_500)}, "kind", "days"), "a list of tables with a kind of source and days")
+    },
+    "providers": {
+        "keep": (_tables({"host": _text, "days": _count(0, 36_500)}, "host", "days"), "a list of tables with a host and days from 0")
     },
     "principals": {},
 }

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from refold import settings, times
+from refold import register, settings, times
 from refold.erase.model import Candidate, Decision, Selector, Stage
-from refold.erase.plan import Plan
+from refold.erase.plan import Plan, Recipient, _owed
 from refold.erase.run import Undecided
 from refold.errors import Blocked, KeyMissing, NotAllowed, SubjectErased, Usage
 from refold.memory import Memory
@@ -297,6 +297,31 @@ def test_a_hold_stops_approval_and_run_until_it_is_released(memory: Memory):
                 step(request_id)
         memory.erase_release(held.request_id)
         assert memory.erase_run(request_id).events == 4
+
+
+@pytest.mark.parametrize(("said", "days"), [('{ host = "127.0.0.1:8123", days = 30 }', 30), ("", None)])
+def test_a_host_of_models_that_was_told_owes_it_in_plan_register_and_certificate(
+    tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch, said: str, days: int | None
+):
+    config = tmp_path / "own.toml"
+    config.write_text(f"[providers]\nkeep = [{said}]\n")
+    monkeypatch.setenv("REFOLD_CONFIG", str(config))
+    recorded(memory.store, "http://127.0.0.1:8123/v1", next(e for es in memory.store.log.events() for e in es if e.scope.user == "ruth"))
+    plan = memory.plan_erasure(user_id="ruth", mentions=Decision.CONCERNS)
+    (told,) = plan.recipients
+    assert told.due == (None if days is None else told.last + days * 86_400_000_000)
+    memory.erase(plan)
+    (copy,) = memory.copies()
+    assert (copy.kind, copy.place, copy.owner, copy.due) == (register.Kind.PROVIDER, "127.0.0.1:8123", register.Owner.PROVIDER, told.due)
+    body = json.loads(memory.erase_certificate(plan.target.request_id))["body"]
+    assert body["state"] == "certified-except"
+    assert [(one["kind"], one["owner"], one["state"], one["due"]) for one in body["copies"]] == [("provider", "provider", "open", told.due)]
+
+
+def test_a_host_that_keeps_nothing_owes_nothing():
+    told = [Recipient("own", "a", 1, 5, 9, 9), Recipient("far", "a", 1, 5, 9, 90), Recipient("far", "b", 1, 5, 9, 80)]
+    assert _owed(told) == {"far": 90}
+    assert _owed([*told, Recipient("far", "c", 1, 5, 9, None)]) == {"far": None}
 
 
 def test_two_people_approve_where_the_settings_say_so(tmp_path: Path, memory: Memory, monkeypatch: pytest.MonkeyPatch):

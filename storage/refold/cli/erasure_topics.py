@@ -73,8 +73,9 @@ What is known of a person, and who was told, as they may ask: `refold subject re
     refold copies confirm ID --state done|dark|beyond-use --evidence TEXT
 
 `refold backup`, `backup --keys` and `mirror` write themselves down. What else leaves, somebody has to: exports, replicas, outputs of
-notebooks, embeddings and rerank caches elsewhere, fine-tunes, what a provider keeps of calls. The search index, facts and generations
-are no copies: every erasure makes them anew.
+notebooks, embeddings and rerank caches elsewhere, fine-tunes. An erasure writes down each host of language models that was told something
+of what goes, by its recordings, with the day by which it has let go of it, where `keep` under [providers] says how long it keeps. The
+search index, facts and generations are no copies: every erasure makes them anew.
 
 An erasure lists in its certificate what was made before it. Backups and mirrors of the store are dark by then, for whoever was erased:
 their keys are gone. A backup of the keys is not: destroy it, confirm that, and make it again. As long as one is open, the certificate

@@ -27,7 +27,10 @@ def plan_lines(made: Plan, names: Mapping[SubjectId, str]) -> list[str]:
         ),
         ("calls", f"{made.calls:,} recordings go dark"),
         *(
-            ("told", f"{one.host} ({one.model}): {plural(one.calls, 'call')}, {times.day(one.first)} to {times.day(one.last)}")
+            (
+                "told",
+                f"{one.host} ({one.model}): {plural(one.calls, 'call')}, {times.day(one.first)} to {times.day(one.last)}{kept_until(one)}",
+            )
             for one in made.recipients
         ),
         *(("held", f"{plural(one.events, 'event')} by hold {one.request_id.hex()[:8]}") for one in made.holds),
@@ -106,10 +109,22 @@ def plan_data(made: Plan) -> dict[str, object]:
     }
 
 
+def kept_until(one: Recipient) -> str:
+    """Return how long a host keeps what it was told, as a person is told that."""
+    return "; how long it keeps them is not in the settings" if one.due is None else f"; kept until {times.day(one.due)}"
+
+
 def recipients_data(found: Sequence[Recipient]) -> list[dict[str, object]]:
     """Return who was told, for a program."""
     return [
-        {"host": one.host, "model": one.model, "calls": one.calls, "first": times.iso(one.first), "last": times.iso(one.last)}
+        {
+            "host": one.host,
+            "model": one.model,
+            "calls": one.calls,
+            "first": times.iso(one.first),
+            "last": times.iso(one.last),
+            "due": None if one.due is None else times.iso(one.due),
+        }
         for one in found
     ]
 

@@ -203,6 +203,9 @@ what it leaves out keeps its default.
     [retention]
     keep = []                # [{ kind = "chat", days = 730 }]
 
+    [providers]
+    keep = []                # [{ host = "api.openai.com", days = 30 }]: how long hosts of models keep what they were sent
+
     [recover]
     cron = "47 4 * * 0"      # when `refold serve` verifies the whole log; it only reports
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from refold import register
+from refold import register, settings
 from refold.calls.recordings import Recordings
 from refold.erase import requests
 from refold.erase.difference import PlanDiff, diff
@@ -24,12 +24,26 @@ from refold.keys.subjects import suppressed_alias, suppressed_source
 from refold.log.entry import Header
 from refold.log.events import SubjectEntry
 from refold.model import AliasKind, EntryKind, Event, EventId, SubjectId
-from refold.outside import clock
+from refold.outside import Clock, Random, clock
 from refold.register import Copy, Standing
 from refold.state.generation import State
 from refold.store import Store
 
-__all__ = ["Elsewhere", "Hold", "Plan", "PlanDiff", "Recipient", "diff", "make", "recipients", "require_free", "target_of"]
+__all__ = [
+    "Elsewhere",
+    "Hold",
+    "Plan",
+    "PlanDiff",
+    "Recipient",
+    "diff",
+    "make",
+    "note_recipients",
+    "recipients",
+    "require_free",
+    "target_of",
+]
+
+DAY = 86_400_000_000  # µs
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +55,7 @@ class Recipient:
     calls: int
     first: int
     last: int
+    due: int | None = None  # when it has let go of the last of it, by the terms in the settings; None where these do not say
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +166,35 @@ def _others(events: Sequence[Event], target: Target) -> Mapping[SubjectId, int]:
 
 
 def recipients(store: Store, events: frozenset[EventId]) -> tuple[Recipient, ...]:
-    """Return which hosts were sent something of some events, by the recordings that still open."""
+    """Return which hosts were sent something of some events, by the recordings that still open, and how long they keep it."""
+    days = {terms.host: terms.days for terms in settings.load().providers}
     seen: dict[tuple[str, str], list[int]] = {}
     for recorded in Recordings(store, now=clock, random=os.urandom).all():
         if not events.isdisjoint(recorded.inputs):
             made = recorded.recording
             seen.setdefault((made.host, made.model), []).append(made.started_at)
-    return tuple(Recipient(host, model, len(times), min(times), max(times)) for (host, model), times in sorted(seen.items()))
+    return tuple(
+        Recipient(host, model, len(times), min(times), max(times), max(times) + days[host] * DAY if host in days else None)
+        for (host, model), times in sorted(seen.items())
+    )
+
+
+def note_recipients(store: Store, told: Sequence[Recipient], *, now: Clock, random: Random) -> None:
+    """Write each host that was told into the register of copies, with the day by which it has let go of it.
+
+    One that keeps nothing owes nothing: it has let go the moment it answered.
+    """
+    for host, due in _owed(told).items():
+        register.add(store, register.Kind.PROVIDER, host, owner=register.Owner.PROVIDER, due=due, now=now, random=random)
+
+
+def _owed(told: Sequence[Recipient]) -> dict[str, int | None]:
+    owed: dict[str, int | None] = {}
+    for one in told:
+        before = owed.get(one.host, 0)
+        if one.due is None or one.due > one.last:
+            owed[one.host] = None if one.due is None or before is None else max(before, one.due)
+    return owed
 
 
 def _holds(store: Store, state: State, request: Request, events: Sequence[Event]) -> tuple[Hold, ...]:

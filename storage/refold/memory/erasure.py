@@ -226,6 +226,7 @@ class Erasure(Opened):
             review = find.reviewer(self.store, state, request.selector)
             known = prove.footprint_of(self.store, state, request, target)
         conclusion.settle(self.store, request_id)
+        plan.note_recipients(self.store, planned.recipients, now=self._now, random=self._random)
         carried, dropped = requests.carried(self.store, target)
         self._changed(request_id, lambda one: replace(one, stage=requests.Stage.RUNNING))
         docket, epoch = dockets.Docket(request, known, planned.events), self.store.keyring.epoch
