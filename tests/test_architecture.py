@@ -22,6 +22,7 @@ LAYERS = {
     "refold.outside": 0,
     "refold.units": 0,
     "refold.model": 1,
+    "refold.permitted": 1,
     "refold.reading": 1,
     "refold.verdict": 1,
     "refold.words": 1,
