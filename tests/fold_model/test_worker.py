@@ -193,3 +193,14 @@ def test_a_job_is_read_as_it_was_written_and_says_no_more_of_an_event_than_a_sta
     assert read.answers[0].events["e1"].event.text == "I live in Berlin."
     assert read.answers[0].events["e1"].event.metadata == {"heading": "Move"}
     assert not any(canary in raw for canary in (b"canary", b"canary".hex().encode()))
+
+
+def test_an_event_that_several_answers_are_about_is_sent_to_the_worker_once():
+    told = Told(BERLIN[0], b"k" * 32)
+    job = Job("openai/small", 10, tuple(Answered(bytes([number] * 16), {f"e{number}": told}, "{}") for number in range(3)))
+    raw = encode_job(job)
+    assert raw.count(b"I live in Berlin.") == 1
+    assert [list(one.events) for one in decode_job(raw).answers] == [["e0"], ["e1"], ["e2"]]
+    assert {one.event.text for answered in decode_job(raw).answers for one in answered.events.values()} == {"I live in Berlin."}
+    with pytest.raises(ValueError, match="no event of its job"):
+        decode_job(raw.replace(b'["e2",0]', b'["e2",1]'))

@@ -42,14 +42,43 @@ class Reading:
     folded: Folded
 
 
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """An answer as it is sent: its events by their places among those of the job."""
+
+    call_id: bytes
+    events: Mapping[str, int]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class _SentJob:
+    """A job as it is sent: an event that several answers are about, or were told, is sent once."""
+
+    extractor: str
+    characters: int
+    told: tuple[Told, ...]
+    answers: tuple[_Sent, ...]
+
+
 def encode_job(job: Job) -> bytes:
     """Return a job as bytes, of each event what a statement may depend on."""
-    return forms.encode(Job, replace(job, answers=tuple(replace(one, events=_told(one.events)) for one in job.answers)))
+    told = {id(one): one for answered in job.answers for one in answered.events.values()}
+    places = {key: place for place, key in enumerate(told)}
+    answers = tuple(
+        _Sent(one.call_id, {alias: places[id(event)] for alias, event in one.events.items()}, one.content) for one in job.answers
+    )
+    events = tuple(replace(one, event=needed(one.event)) for one in told.values())
+    return forms.encode(_SentJob, _SentJob(job.extractor, job.characters, events, answers))
 
 
 def decode_job(raw: bytes) -> Job:
     """Read a job. Raises ValueError, TypeError where the bytes are none."""
-    return forms.decode(Job, raw)
+    sent = forms.decode(_SentJob, raw)
+    if not all(0 <= place < len(sent.told) for one in sent.answers for place in one.events.values()):
+        raise ValueError("an answer is about no event of its job")
+    answers = (Answered(one.call_id, {alias: sent.told[place] for alias, place in one.events.items()}, one.content) for one in sent.answers)
+    return Job(sent.extractor, sent.characters, tuple(answers))
 
 
 def encode_result(readings: Sequence[Reading]) -> bytes:
@@ -67,7 +96,3 @@ def needed(event: Event) -> Event:
     kept: dict[str, object] = {key: event.metadata[key] for key in _OF_METADATA if isinstance(event.metadata.get(key), str)}
     own = replace(event, scope=Scope(event.scope.user), metadata=kept)
     return replace(own, ingest=b"", recorded_at=0, audience=(), subjects=(), key=None, epoch=0)
-
-
-def _told(events: Mapping[str, Told]) -> dict[str, Told]:
-    return {alias: replace(told, event=needed(told.event)) for alias, told in events.items()}
