@@ -39,7 +39,8 @@ from matplotlib.patches import Patch
 from refold import Choice, Memory
 from refold import cli as commands
 from refold.cli import demo
-from refold.erase.model import Decision
+from refold.erase.model import Decision, Selector
+from refold.model import Source
 
 PLACE = Path(tempfile.mkdtemp(prefix="refold-explore-"))
 PICTURES = Path(sys.argv[1]) if len(sys.argv) == 2 and "ipykernel" not in sys.modules else PLACE
@@ -178,6 +179,16 @@ assert absence.because == "superseded"
 answer = memory.sql("select speaker, count(*) as facts, count(distinct entity) as entities from facts group by speaker order by facts desc")
 print(answer.to_pandas() if "pandas" in sys.modules else answer)
 assert sum(answer["facts"].to_pylist()) == len(memory.facts(all=True))
+
+# %% [markdown]
+# ## What if it had never been said
+#
+# What would memory be without a source? The log is folded without it, and nothing is published.
+
+# %%
+supposed = memory.fold_without(Selector(sources=(Source("doc", "offsite.md"),)))
+refold("fold", "--without", "--source", "doc:offsite.md")
+assert {fact.entity for fact in supposed.diff.gone} == {"Offsite"}
 
 # %% [markdown]
 # ## Flip a byte, and heal
