@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from refold import files, journal
 from refold.erase import conclusion, dockets
 from refold.erase.dockets import Docket
 from refold.erase.model import Footprint, Reached, Request, Stage
-from refold.errors import Blocked, Corrupt, KeyMissing
+from refold.errors import Blocked, Corrupt, KeyMissing, WriteFailed
 from refold.memory import Memory
+from refold.recover.intents import KNOWN
+from refold.store import open_store
 from tests.cli.conftest import Shell
 from tests.erase.small import CANARY, approved, event, filled
-from tests.journal import unsynced
+from tests.journal import CALLS, unsynced
+from tests.log import Disk
 
 REACHED = Reached(1, 2, (), 5, 1, 0, 0, 0, 1, 3)
 
@@ -107,6 +113,34 @@ def test_a_run_that_is_refused_leaves_no_docket(memory: Memory):
         memory.erase_run(request_id)
     assert left(memory) == []
     assert memory.erase_show(request_id).stage is Stage.APPROVED
+
+
+@pytest.mark.parametrize("sealed", [False, True])
+def test_a_run_that_failed_between_is_ended_by_a_recovery_and_certified_or_run_again(memory: Memory, sealed: bool):
+    request_id = approved(memory)
+    mark = memory.store.vault.keys / "epoch-000002" / "SEALED" if sealed else dockets.path_of(memory.store, request_id)
+
+    def step(number: int, name: str, call: Callable[[], Any]) -> Any:
+        if name == "write" and mark.exists():
+            raise OSError(errno.ENOSPC, "full")
+        return None if name == "fsync" else call()
+
+    kept, files.os = files.os, Disk(step, calls=CALLS)  # ty: ignore[invalid-assignment]
+    try:
+        with pytest.raises(WriteFailed):
+            memory.erase_run(request_id)
+    finally:
+        files.os = kept
+    assert [one.stage for one in memory.erase_requests()] == [Stage.RUNNING]
+    with pytest.raises(Blocked):
+        memory.erase_run(request_id)
+    (entry,) = [entry for entry in journal.entries(memory.places) if entry.forbids_changes]
+    direction = journal.Direction.COMPLETE if sealed else journal.Direction.ROLL_BACK
+    journal.recover(memory.places, entry.id, direction, open_store=lambda: open_store(memory.places), intents=KNOWN)
+    assert conclusion.waiting(memory.store) == ([request_id] if sealed else [])
+    assert memory.erase_run(request_id).events == 5
+    assert [one.stage for one in memory.erase_requests()] == [Stage.CERTIFIED]
+    assert left(memory) == []
 
 
 def test_nothing_is_certified_where_the_disk_says_that_it_was_not_erased(memory: Memory):

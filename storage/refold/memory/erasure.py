@@ -208,6 +208,7 @@ class Erasure(Opened):
         from refold.erase import conclusion
 
         self._operator_only()
+        journal.require_clear(self.places)  # half way through, what goes is dark and what stays is not settled
         docket, is_drained = conclusion.awaited(self.store, request_id), None
         if docket is None:
             docket, is_drained = self._erased(request_id, by=by, progress=progress)
