@@ -85,3 +85,15 @@ def test_fold_without_says_what_would_be_and_changes_nothing(shell):
 def test_fold_takes_what_is_selected_with_without_alone(shell):
     for words in (["--source", "chat:7#2"], ["--without"], ["--without", "--full", "--source", "chat:7#2"]):
         assert shell("fold", *words).code == 2
+
+
+def test_search_explains_what_was_left_out_and_why(shell):
+    shell("add", "Munich is far.", "--user", "ben")
+    data = shell.json("search", "the Munich mountain", "--user", "ada", "--as", "operator", "--limit", "1", "--explain").data
+    left_out = data["left_out"]
+    assert (left_out["outside_scope"], left_out["stop_words"], left_out["unknown_words"], data["unfolded"]) == (1, 1, 1, 0)
+    assert left_out["beyond_limit"] == left_out["matched"] - 1
+    printed = shell("search", "Munich", "--as", "operator", "--explain").out
+    assert "searched too: 2 events that no fold has read yet" in printed
+    assert "took no part, and is not counted" in printed
+    assert "outside_scope" not in shell.json("search", "Munich", "--user", "ada", "--explain").data["left_out"]

@@ -57,11 +57,14 @@ def _search(given: Namespace) -> Outcome:
     with opened(given) as memory:
         missing = shortfalls(memory)
         found = memory.find(_query(given), **arguments.scope(given), limit=given.limit, explain=given.explain)
+        unfolded = memory.unfolded(**arguments.scope(given)) if given.explain else 0
     data: dict[str, object] = {"results": [shown.hit_data(hit) for hit in found.hits]}
     lines = shown.hit_table(found.hits) or ["nothing found"]
     if given.explain:
-        data["left_out"] = found.left_out
+        data |= {"left_out": found.left_out, "unfolded": unfolded}
         lines += ["", *shown.explained(found)]
+        lines += [f"searched too: {plural(unfolded, 'event')} that no fold has read yet"] if unfolded else []
+        lines += ["what may not be seen from here took no part, and is not counted"]
     return Outcome(data, lines, missing, (disclaimers.WORDS,), FORMAT_VERSION)
 
 

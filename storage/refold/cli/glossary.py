@@ -145,6 +145,8 @@ def of_diff() -> list[str]:
 
 def of_eval() -> list[str]:
     """Return the form of a file of questions."""
+    from refold import settings
+
     example = '{"question": "Where does Ada live?", "evidence": ["chat:7#2"], "category": "single", "answer": "Munich", "user": "ada"}'
     return [
         *_wrapped("FILE holds an object for each question, as JSON lines or as one JSON list:"),
@@ -158,9 +160,10 @@ def of_eval() -> list[str]:
         ),
         "",
         *_wrapped(
-            "Two sets are shipped, each with the conversations to import into a store of its own: configs/eval/neighbours (two people) and "
-            "configs/eval/workshop (an assistant, and two documents). Fold, then ask with --as operator."
+            "Two sets are shipped, each a folder with what to import into a store of its own: neighbours (two people), and workshop (an "
+            "assistant, and two documents). Fold, then ask with --as operator. They lie in:"
         ),
+        f"    {settings.folder() / 'eval'}",
     ]
 
 

@@ -9,6 +9,7 @@ from refold import given
 from refold.given import When
 from refold.memory import withheld
 from refold.memory.opened import Opened
+from refold.model import View
 from refold.reading import Fact, Hit, Profile, Sentence
 
 if TYPE_CHECKING:
@@ -38,14 +39,22 @@ class Ask(Opened):
         limit: int = 10,
         explain: bool = False,
     ) -> Found:
-        """Search, and say what was left out; with `explain` also what each score is made of."""
+        """Search, and say what was left out; with `explain` also what each score is made of.
+
+        What may not be seen is in no count. A named principal that sees everything is also told, with `explain`, what matched
+        `outside_scope`.
+        """
         from refold.state.search import find
 
         given.text(query, "query")
         given.whole_number(limit, "limit")
         view = self._view(user_id, agent_id, run_id)
         with self._reading() as state:
-            found = find(state, self._tail.behind(state), self.store.log, view, query, limit=limit, explain=explain)
+            tail = self._tail.behind(state)
+            found = find(state, tail, self.store.log, view, query, limit=limit, explain=explain)
+            if explain and self._principal is not None and not self.is_limited and not view.scope.is_empty:
+                everywhere = find(state, tail, self.store.log, View(), query, limit=1).left_out["matched"]
+                found.left_out["outside_scope"] = everywhere - found.left_out["matched"]
         return replace(found, hits=[withheld.hit(hit) for hit in found.hits]) if self.is_limited else found
 
     def context(
