@@ -115,6 +115,14 @@ def test_a_profile_without_an_answer_is_an_exit_code_and_pending(shell, server):
     assert len(shell.json("facts", "--user", "ben").data["profiles"]) == 1
 
 
+def test_an_audit_finds_every_request_for_a_profile_made_of_what_the_recipe_and_the_log_declare(shell, tmp_path, monkeypatch):
+    (tmp_path / "own-settings.toml").write_text(f'[fold]\nrecipe = "{by(shell)[1]}"\n')
+    monkeypatch.setenv("REFOLD_CONFIG", str(tmp_path / "own-settings.toml"))
+    audited = shell.json("audit", "--closure")
+    assert [finding["code"] for finding in audited.envelope["findings"]] == []
+    assert audited.code == 0
+
+
 @pytest.mark.slow
 def test_a_receipt_says_that_the_recordings_give_the_same_profiles_in_another_process(shell, server, tmp_path):
     sent = server.count

@@ -18,7 +18,7 @@ from refold.calls.keys import material
 from refold.calls.recording import Form
 from refold.calls.recordings import Recorded, Recordings
 from refold.errors import Corrupt, KeyMissing, StoreMissing, Usage
-from refold.fold import prompt
+from refold.fold import profile, prompt
 from refold.model import Event, EventId
 from refold.outside import clock
 from refold.recover import findings
@@ -34,7 +34,7 @@ CODES = {
     Breach.OTHER_TAG: findings.CLOSURE_TAG,
     Breach.OTHER_WIRE: findings.CLOSURE_WIRE,
 }
-ALIAS = re.compile("[ce][1-9][0-9]*")  # under which a request names an event
+ALIAS = re.compile("[cef][1-9][0-9]*")  # under which a request names an event or a fact
 
 
 @dataclass(slots=True)
@@ -97,9 +97,10 @@ def _judge(store: Store, checked: Checked) -> Iterator[Finding]:
 def known_words() -> frozenset[bytes]:
     """Return the digests of all words that the recipes in the configs, and that of the settings, put into requests."""
     own, shipped = settings.load().fold, sorted((settings.folder() / "recipes").glob("*.toml"))
-    found = (recipes.model(path) for path in [*shipped, own.recipe])
-    wordings = [prompt.Wording.of(recipe, recipes.relations()) for recipe in found if recipe is not None]
-    return frozenset(word for wording in wordings for word in prompt.declared(wording, (), 0).words)
+    found = [recipe for path in [*shipped, own.recipe] if (recipe := recipes.model(path)) is not None]
+    of_events = (prompt.declared(prompt.Wording.of(recipe, recipes.relations()), (), 0) for recipe in found)
+    of_profiles = (profile.declared(recipe, ()) for recipe in found if recipe.profile is not None)
+    return frozenset(word for declared in (*of_events, *of_profiles) for word in declared.words)
 
 
 def _is_known(one: Recorded, words: frozenset[bytes]) -> bool:
