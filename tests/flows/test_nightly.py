@@ -73,7 +73,7 @@ def test_the_deployments_for_work_pools_name_the_flows_and_no_place():
     import yaml
 
     chosen = settings.load({})
-    crons = {"nightly": chosen.nightly.cron, "recover": chosen.recover.cron}
+    crons = {"nightly": chosen.nightly.cron, "recover": chosen.recover.cron, "erase": chosen.erase.cron}
     deployments = yaml.safe_load(settings.text("prefect.yaml"))["deployments"]
     assert [each["name"] for each in deployments] == [*crons]
     for deployment in deployments:
