@@ -6,6 +6,7 @@ Each rule is a pure function from parsed modules to faults, and each is shown to
 from __future__ import annotations
 
 import ast
+import gc
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -132,15 +133,28 @@ class Module:
     """One parsed module."""
 
     name: str
-    tree: ast.Module
+    nodes: tuple[ast.AST, ...]  # all of its tree, walked once for all rules
     lines: int
 
 
 def parse(name: str, code: str) -> Module:
-    return Module(name, ast.parse(code), code.count("\n"))
+    return Module(name, tuple(ast.walk(ast.parse(code))), code.count("\n"))
 
 
-def modules() -> Iterator[Module]:
+@pytest.fixture(scope="module")
+def modules() -> tuple[Module, ...]:
+    """Return every module, parsed once for all rules.
+
+    The collector would look through the growing trees again and again, and find nothing to free: without it, parsing takes a third.
+    """
+    gc.disable()
+    try:
+        return tuple(_parsed())
+    finally:
+        gc.enable()
+
+
+def _parsed() -> Iterator[Module]:
     for base, folder in ((ROOT / "storage", "refold"), (ROOT, "flows")):
         for path in sorted((base / folder).rglob("*.py")):
             parts = path.relative_to(base).with_suffix("").parts
@@ -148,10 +162,9 @@ def modules() -> Iterator[Module]:
             yield parse(name, path.read_text(encoding="utf-8"))
 
 
-def imported(module: Module, *, top_level_only: bool = False) -> Iterator[str]:
+def imported(module: Module) -> Iterator[str]:
     """Yield the full names a module imports; `from refold import model` yields both `refold` and `refold.model`."""
-    nodes: Iterable[ast.AST] = module.tree.body if top_level_only else ast.walk(module.tree)
-    for node in nodes:
+    for node in module.nodes:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -197,7 +210,7 @@ def foreign_owners(module: Module) -> Iterator[str]:
 def durable_writes(module: Module) -> Iterator[str]:
     if module.name in DURABLE_OWNERS:
         return
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Call) and (what := _durable(node)) and not (what == "open to write" and module.name in LOG_OWNERS):
             yield f"{module.name}:{node.lineno} calls {what}, which belongs to refold.files"
 
@@ -231,7 +244,7 @@ def everlasting_caches(module: Module) -> Iterator[str]:
     if any(within(module.name, owner) for owner in CACHE_OWNERS):
         return
     kept = {"functools.cache", "functools.lru_cache"}
-    used = {ast.unparse(node) for node in ast.walk(module.tree) if isinstance(node, ast.Attribute)}
+    used = {ast.unparse(node) for node in module.nodes if isinstance(node, ast.Attribute) and node.attr in ("cache", "lru_cache")}
     for name in kept & {*imported(module), *used}:
         yield f"{module.name} uses {name}, which keeps what it was asked for while the process lives, also when a memory was closed"
 
@@ -242,7 +255,7 @@ def impurities(module: Module) -> Iterator[str]:
     for name in imported(module):
         if name.split(".")[0] in IMPURE_MODULES:
             yield f"{module.name} imports {name}: the fold reads nothing but what it is handed"
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.Call):
             called = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
             if called in IMPURE_CALLS:
@@ -252,7 +265,7 @@ def impurities(module: Module) -> Iterator[str]:
 def sizes(module: Module) -> Iterator[str]:
     if module.lines > 400:
         yield f"{module.name} has {module.lines} lines: at most 400"
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             length = (node.end_lineno or node.lineno) - node.lineno + 1
             if length > 60:
@@ -260,7 +273,7 @@ def sizes(module: Module) -> Iterator[str]:
 
 
 def silent_handlers(module: Module) -> Iterator[str]:
-    for node in ast.walk(module.tree):
+    for node in module.nodes:
         if isinstance(node, ast.ExceptHandler) and len(node.body) == 1 and isinstance(node.body[0], ast.Pass):
             yield f"{module.name}:{node.lineno} swallows an exception"
         if isinstance(node, ast.ExceptHandler) and node.type is None:
@@ -269,7 +282,7 @@ def silent_handlers(module: Module) -> Iterator[str]:
 
 def uncoded(module: Module) -> Iterator[str]:
     """Yield what a flow or task does outside of `coded`: an exception that leaves it is stored by Prefect with its words."""
-    for node in ast.walk(module.tree) if within(module.name, "flows") else ():
+    for node in module.nodes if within(module.name, "flows") else ():
         if isinstance(node, ast.FunctionDef) and any("flow(" in text or "task(" in text for text in map(ast.unparse, node.decorator_list)):
             for statement in node.body[1:] if ast.get_docstring(node) else node.body:
                 is_coded = isinstance(statement, ast.Return) and ast.unparse(statement).startswith("return coded(")
@@ -281,8 +294,8 @@ RULES = (uncoded, upward_imports, foreign_owners, durable_writes, everlasting_ca
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
-def test_no_module_breaks_the_rule(rule):
-    assert [fault for module in modules() for fault in rule(module)] == []
+def test_no_module_breaks_the_rule(rule, modules):
+    assert [fault for module in modules for fault in rule(module)] == []
 
 
 PLANTED = [
@@ -368,8 +381,8 @@ def _reached(into: dict[str, set[str]], start: str) -> set[str]:
     return seen
 
 
-def test_no_rooms_point_in_a_circle():
-    assert list(circles(modules())) == []
+def test_no_rooms_point_in_a_circle(modules):
+    assert list(circles(modules)) == []
 
 
 def test_a_circle_of_rooms_is_caught_also_over_a_third_one():
@@ -389,12 +402,12 @@ WRITING = {
 }
 
 
-def test_what_writes_without_a_transaction_stands_in_the_table_with_its_reason():
+def test_what_writes_without_a_transaction_stands_in_the_table_with_its_reason(modules):
     """The journal carries out every change of several files, except those that storage/README.md lists and gives a reason for."""
     text = (ROOT / "storage" / "README.md").read_text()
     table = text.split("\n| what | why an interruption leaves no half of it | written by |\n")[1].split("\n\n")[0]
     listed = {f"refold.{name}" for row in table.splitlines() for name in re.findall(r"`([a-z_.]+)`", row.split(" | ")[-1])}
-    writing = {module.name for module in modules() if any(_is_durable(node) for node in ast.walk(module.tree))}
+    writing = {module.name for module in modules if any(_is_durable(node) for node in module.nodes)}
     assert {name for name in writing if not within(name, "refold.journal")} == listed
 
 
