@@ -189,3 +189,10 @@ def test_an_import_is_refused_that_could_add_nothing_allowed(child: Memory, tmp_
     with pytest.raises(NotAllowed):
         child.import_files([chat], options=options)
     assert size(child.store) == 0
+
+
+def test_a_limited_principal_is_not_told_how_many_erasures_came_after(store: Store):
+    child = memory_of(store, CHILD)
+    assert memory_of(store, None).erasures_after("2024-01-01") == 0
+    assert child.erasures_after("2024-01-01") is None
+    assert child.diff(since="2024-01-01", user_id="ada").erasures is None

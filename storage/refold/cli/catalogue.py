@@ -102,7 +102,7 @@ GROUPS = (
             Entry("mcp tokens", "mcp", "list the tokens"),
             Entry("mcp revoke", "mcp", "take a token away"),
             Entry("mcp config", "mcp", "say how a client (Claude Code, Codex, Gemini CLI, any) is told of the tools"),
-            Entry("export", "export", "write what is known to files for other programs, and that down among the copies"),
+            Entry("export", "export", "write what is known to files for others, and note that among the copies"),
             Entry("report", "report", "write a page on how the store is: growth, cost, what is wrong, what is due"),
             Entry("demo", "demo", "run the whole path once, on a shipped example"),
             Entry("eval", "evaluate", "measure how well search finds what questions rest on"),

@@ -27,8 +27,10 @@ def lines(changes: Changes) -> list[str]:
     return [*told, "nothing changed" if changes.is_empty else summary, *erasures(changes.erasures)]
 
 
-def erasures(count: int) -> list[str]:
-    """Return the line about what was erased since; none where nothing was."""
+def erasures(count: int | None) -> list[str]:
+    """Return the line about what was erased since; none where nothing was, and always the same where the number is withheld."""
+    if count is None:
+        return ["what may have been erased after that is in no answer"]
     return [f"{plural(count, 'erasure')} came after that: what was erased is in no answer"] if count else []
 
 

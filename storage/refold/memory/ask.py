@@ -119,8 +119,13 @@ class Ask(Opened):
         with self._asking() as state:
             return profiles(state, view, entity=entity)
 
-    def erasures_after(self, as_of: When) -> int:
-        """Return how many erasures came after a point: what they took is in no answer about the time before either."""
+    def erasures_after(self, as_of: When) -> int | None:
+        """Return how many erasures came after a point: what they took is in no answer about the time before either.
+
+        A limited principal is not told: what was erased may be what it could not see.
+        """
+        if self.is_limited:
+            return None
         view = self._view(None, None, None, as_of=as_of, needs_scope=False)
         log = self.store.log
         log.refresh()

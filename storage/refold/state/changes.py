@@ -34,7 +34,7 @@ class Changes:
     learned: tuple[Fact, ...]
     unlearned: tuple[Fact, ...]  # denied, ended or outranked, with nothing in their place
     changed: tuple[Changed, ...]
-    erasures: int = 0  # since then: what they took is in none of these
+    erasures: int | None = 0  # since then: what they took is in none of these; None: withheld
 
     @property
     def is_empty(self) -> bool:
