@@ -47,9 +47,9 @@ def planned(store: Store, **fields) -> Request:
 
 def next_epoch(store: Store, *, without: Iterable[bytes] = (), carried: Iterable[bytes] = ()) -> None:
     """Seal a keyring that carries everybody over but some, as an erasure does."""
-    known = {entry.subject for entry in store.log.subjects()} | set(carried) | set(store.keyring.carried)
+    known = {entry.subject for entry in store.log.subjects()} | set(carried)
     store.log.fence(now=now, random=os.urandom)
-    secrets = store.keyring.succeed(known - set(without), random=os.urandom)
+    secrets = store.keyring.succeed(known, dark=set(without), random=os.urandom)
     store.vault.prepare(secrets, random=os.urandom)
     store.vault.seal(secrets.epoch)
     store.log.lift(now=now, random=os.urandom)
@@ -99,7 +99,7 @@ def test_what_another_request_knows_of_the_person_goes_with_them(store: Store):
 
 def test_the_keyring_holds_no_copy_of_its_key_before_an_erasure(store: Store):
     request = asked(store)
-    assert request.request_id not in set(store.keyring.carried)
+    assert not store.keyring.has_explicit(request.request_id)
     for path in store.vault.keys.rglob("*"):
         assert path.is_dir() or store.keyring.request_key(request.request_id) not in path.read_bytes()
 

@@ -23,6 +23,7 @@ def test_hmac_of_rfc_4231():
 @given(key=st.binary(max_size=64), message=st.binary(max_size=300))
 def test_mac_is_hmac(key: bytes, message: bytes):
     assert crypto.mac(key, message) == hmac.digest(key, message, "sha256")
+    assert crypto.macs(key, [message, b""]) == [crypto.mac(key, message), crypto.mac(key, b"")]
 
 
 def test_a_key_longer_than_a_block_is_refused():

@@ -7,14 +7,17 @@ import hmac
 from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from refold.errors import KeyMissing
 from refold.keys import keyring as keyrings
-from refold.keys.keyring import Keyring, Secrets, fact_key
+from refold.keys.keyring import Keyring, Records, Secrets, fact_key
 from refold.model import EventId, SubjectId
 
 DRAW = Random(7)
 IDS = [EventId(DRAW.randbytes(16)) for _ in range(40)]
+ID = st.lists(st.sampled_from([0, 1, 127, 128, 255]), min_size=16, max_size=16).map(bytes)
 ADA, BEN, CLEO = (SubjectId(DRAW.randbytes(16)) for _ in range(3))
 
 
@@ -106,6 +109,23 @@ def test_an_explicit_secret_stays_the_subjects_in_the_new_epoch(secrets: Secrets
     assert not second.has_explicit(BEN)
     third = Keyring(second.succeed([ADA], random=Random(3).randbytes))
     assert third.event_key(2, IDS[3], (ADA,)) == second.event_key(2, IDS[3], (ADA,))
+
+
+def test_whoever_is_not_dark_keeps_the_secret_that_was_carried_over(secrets: Secrets):
+    second = Keyring(Keyring(secrets).succeed([ADA, BEN], random=Random(2).randbytes))
+    third = Keyring(second.succeed([ADA], dark=[BEN], random=Random(3).randbytes))
+    assert third.event_key(1, IDS[0], (ADA,)) == second.event_key(1, IDS[0], (ADA,))
+    assert not third.has_explicit(BEN)
+
+
+@given(there=st.sets(ID), new=st.sets(ID), gone=st.sets(ID))
+def test_records_are_changed_as_a_mapping_is_and_stay_sorted_by_id(there: set[bytes], new: set[bytes], gone: set[bytes]):
+    records = {one: bytes(32) for one in there}
+    added = {one: one + bytes(16) for one in new - there}
+    left = {one: secret for one, secret in records.items() if one not in gone}
+    changed = Records.of(records, 16).changed(gone=gone, new=[one + secret for one, secret in added.items()])
+    assert changed.raw == Records.of({**left, **added}, 16).raw
+    assert all(changed.get(one) == secret for one, secret in {**left, **added}.items())
 
 
 def test_single_events_go_dark_and_their_neighbours_do_not(secrets: Secrets):

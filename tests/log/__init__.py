@@ -99,8 +99,8 @@ def pass_a_fence(store: Store, *, keep: Callable[[bytes], bool] = lambda subject
 
 def next_epoch(store: Store, *, keep: Callable[[bytes], bool] = lambda subject: True) -> None:
     """Write and seal the keyring of the next epoch, with the secrets of those who stay."""
-    living = {entry.subject for entry in store.log.subjects() if keep(entry.subject)}
-    secrets = store.keyring.succeed(living, random=os.urandom)
+    known = {entry.subject for entry in store.log.subjects()}
+    secrets = store.keyring.succeed(known, dark={one for one in known if not keep(one)}, random=os.urandom)
     store.vault.prepare(secrets, random=os.urandom)
     store.vault.seal(secrets.epoch)
 

@@ -75,9 +75,9 @@ def secrets(
     `carried` are further ids whose secrets go along: those of requests. The one that is carried out goes dark with its subject, and so do
     those that are `dropped`, because they name them too.
     """
-    gone = {*target.subjects, target.request_id, *dropped}
     return keyring.succeed(
-        {*keyring.carried, *census.declared, *carried} - gone,
+        {*census.declared, *carried},
+        dark={*target.subjects, target.request_id, *dropped},
         begun=begun.secrets,
         gone=census.gone,
         survivors=census.survivors,

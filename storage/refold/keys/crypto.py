@@ -51,6 +51,14 @@ def mac(key: bytes, message: bytes) -> bytes:
     return sha256(key.translate(OUTER) + OUTER_PADS[size] + inner).digest()
 
 
+def macs(key: bytes, messages: Iterable[bytes]) -> list[bytes]:
+    """HMAC-SHA256 of many messages under one key of at most 64 bytes."""
+    size = len(key)
+    assert size <= BLOCK_BYTES
+    inner, outer = key.translate(INNER) + INNER_PADS[size], key.translate(OUTER) + OUTER_PADS[size]
+    return [sha256(outer + sha256(inner + message).digest()).digest() for message in messages]
+
+
 def derive(key: bytes, info: str | bytes) -> bytes:
     """HKDF-SHA256 without salt: 32 bytes."""
     info = info.encode() if isinstance(info, str) else info

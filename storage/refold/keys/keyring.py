@@ -11,13 +11,14 @@ Where single events had to go, a seed is replaced by the nodes of its tree besid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from collections.abc import Set as AbstractSet
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from refold.errors import KeyMissing
-from refold.keys.crypto import KEY_BYTES, derive, label, mac
+from refold.keys.crypto import KEY_BYTES, derive, label, mac, macs
 from refold.model import EventId
 from refold.outside import Random
 
@@ -49,14 +50,19 @@ class Records:
         return len(self.raw) // self._width
 
     def get(self, key: bytes) -> bytes | None:
-        """Return the secret of an id by binary search."""
+        """Return the secret of an id."""
+        place = self._place(key)
+        return None if place is None else self.raw[place * self._width + self._id_bytes : (place + 1) * self._width]
+
+    def _place(self, key: bytes) -> int | None:
+        """Return which record is an id's, by binary search."""
         low, high = 0, len(self)
         while low < high:
             middle = (low + high) // 2
             at = middle * self._width
             found = self.raw[at : at + self._id_bytes]
             if found == key:
-                return self.raw[at + self._id_bytes : at + self._width]
+                return middle
             low, high = (middle + 1, high) if found < key else (low, middle)
         return None
 
@@ -64,16 +70,15 @@ class Records:
         raw, width, size = self.raw, self._width, self._id_bytes
         return ((raw[at : at + size], raw[at + size : at + width]) for at in range(0, len(raw), width))
 
-    def keeping(self, ids: AbstractSet[bytes], secret_of: Callable[[bytes], bytes]) -> Records:
-        """Return the secrets of some ids alone: those that are here, and for the others what `secret_of` gives."""
-        raw, width, there = self.raw, self._width, self.ids()
-        gone = [place for place, one in enumerate(there) if one not in ids]
-        cuts = zip([0, *[place + 1 for place in gone]], [*gone, len(there)], strict=True)
+    def changed(self, *, gone: Iterable[bytes], new: Sequence[bytes]) -> Records:
+        """Return these records without those of some ids, and with `new` ones, whole, of ids that are not here."""
+        raw, width = self.raw, self._width
+        places = sorted({place for one in gone if (place := self._place(one)) is not None})
+        cuts = zip([0, *[place + 1 for place in places]], [*places, len(self)], strict=True)
         kept = b"".join([raw[first * width : end * width] for first, end in cuts])
-        if len(there) - len(gone) < len(ids):
-            new = [one + secret_of(one) for one in ids - set(there)]
-            kept = b"".join(sorted([*[kept[at : at + width] for at in range(0, len(kept), width)], *new]))
-        return Records(kept, self._id_bytes)
+        if new:
+            kept = np.sort(np.frombuffer(kept + b"".join(new), f"V{width}"), kind="stable").tobytes()  # V compares as bytes do
+        return Records(kept, self._id_bytes, width - self._id_bytes)
 
     def ids(self) -> list[bytes]:
         """Return the ids, sorted."""
@@ -161,11 +166,6 @@ class Keyring:
         return self._secrets.subjects.get(subject) is not None
 
     @property
-    def carried(self) -> Iterator[bytes]:
-        """Yield the ids that have a secret of their own: of subjects, and of requests."""
-        return iter(self._secrets.subjects.ids())
-
-    @property
     def ledger(self) -> Iterator[EventId]:
         """Yield the ids of the events that were erased."""
         return (EventId(event_id) for event_id, _ in self._secrets.erased.items())
@@ -187,6 +187,7 @@ class Keyring:
         self,
         subjects: Iterable[bytes],
         *,
+        dark: Collection[bytes] = (),
         begun: Secrets | None = None,
         gone: Mapping[int, Collection[EventId]] | None = None,
         survivors: Callable[[int, bytes], Iterable[EventId]] | None = None,
@@ -194,11 +195,11 @@ class Keyring:
         erased: Iterable[bytes] = (),
         random: Random,
     ) -> Secrets:
-        """Return the secrets of the next epoch, in which only `subjects` keep theirs and the events `gone` have no share.
+        """Return the secrets of the next epoch, in which nobody `dark` has one any more and the events `gone` have no share.
 
-        `subjects` are those with an explicit secret or an entry in this epoch. `survivors(epoch, batch)` names the
-        other events of a batch (two bytes of their ids) in which one had to go. `begun` is the epoch where it has begun already.
-        `suppressed` and `erased` join what is suppressed and the ledger.
+        Everybody else who has an explicit secret keeps it, and `subjects`, those with an entry in this epoch, are given theirs.
+        `survivors(epoch, batch)` names the other events of a batch (two bytes of their ids) in which one had to go. `begun` is the
+        epoch where it has begun already. `suppressed` and `erased` join what is suppressed and the ledger.
         """
         nodes, shares = dict(self._secrets.batches.items()), dict(self._secrets.shares.items())
         nodes[node(self.epoch, b"")] = self._secrets.batch_seed
@@ -209,12 +210,15 @@ class Keyring:
                 _puncture(nodes, epoch, batch)
             for event in events:
                 shares.pop(event, None)
-        seed = self._secrets.subject_seed
-        carried = self._secrets.subjects.keeping(set(subjects), lambda subject: mac(seed, subject))
+        explicit = self._secrets.subjects
+        living = list({*subjects}.difference(dark))
+        if len(explicit):
+            living = [one for one in living if explicit.get(one) is None]
+        new = [one + secret for one, secret in zip(living, macs(self._secrets.subject_seed, living), strict=True)]
         return replace(
             begun or self.begin(random=random),
             batches=Records.of(nodes, NODE_BYTES),
-            subjects=carried,
+            subjects=explicit.changed(gone=dark, new=new),
             shares=Records.of(shares, ID_BYTES),
             suppressed=Records.listing([*suppressed, *(tag for tag, _ in self._secrets.suppressed.items())], ID_BYTES),
             erased=Records.listing([*erased, *self.ledger], ID_BYTES),
