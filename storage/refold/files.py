@@ -13,7 +13,7 @@ import os
 import random
 import stat
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -112,13 +112,8 @@ def read(path: Path | str, *, size: int | None = None) -> bytes:
 
     What stands under the name has to be the file itself: a link could lead to bytes that are not ours. Raises Corrupt.
     """
-    try:
-        with open(path, "rb", buffering=0, opener=_itself) as file:
-            return file.readall() if size is None else file.read(size)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise _read_error(error, path) from error
+    with _telling(path, _read_error), open(path, "rb", buffering=0, opener=_itself) as file:
+        return file.readall() if size is None else file.read(size)
 
 
 def _itself(path: str, flags: int) -> int:
@@ -197,12 +192,8 @@ def make_folder(path: Path) -> None:
 
 def names(folder: Path) -> list[str]:
     """Return the names in a folder, unsorted. FileNotFoundError passes."""
-    try:
+    with _telling(folder, _read_error):
         return os.listdir(folder)
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise _read_error(error, folder) from error
 
 
 KINDS = {stat.S_IFREG: Kind.FILE, stat.S_IFDIR: Kind.FOLDER, stat.S_IFLNK: Kind.SYMLINK}
@@ -228,12 +219,8 @@ def is_folder(path: Path) -> bool:
 
 def written_at(path: Path) -> int:
     """Return when a file was last written, µs since 1970."""
-    try:
+    with _telling(path, _read_error):
         return os.stat(path).st_mtime_ns // 1000
-    except FileNotFoundError:
-        raise
-    except OSError as error:
-        raise _read_error(error, path) from error
 
 
 def sync_folder(folder: Path) -> None:
@@ -255,10 +242,12 @@ def lock(path: Path, *, exclusive: bool = True, wait_seconds: float | None = Non
     with _writing(path):
         descriptor = _open_lock(path)
     try:
-        _flock(descriptor, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH, path, wait_seconds)
+        with _telling(path):
+            _flock(descriptor, fcntl.LOCK_EX if exclusive else fcntl.LOCK_SH, path, wait_seconds)
         yield
     finally:
-        os.close(descriptor)
+        with _telling(path):
+            os.close(descriptor)
 
 
 @contextmanager
@@ -275,14 +264,12 @@ def unlocked(path: Path) -> Generator[bool, None, None]:
     except OSError as error:
         raise _read_error(error, path) from error
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            free = True
-        except BlockingIOError:
-            free = False
+        with _telling(path):
+            free = _is_taken(descriptor, fcntl.LOCK_SH)
         yield free
     finally:
-        os.close(descriptor)
+        with _telling(path):
+            os.close(descriptor)
 
 
 def refuses_existing_names(folder: Path) -> bool:
@@ -328,24 +315,7 @@ def _sync(descriptor: int, path: Path) -> None:
         raise
 
 
-class _writing:  # noqa: N801 (reads as a verb where it is used)
-    """Refuse after a failed fsync; turn what the system says into one of our errors."""
-
-    __slots__ = ("_path",)
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        if _poisoned is not None:
-            raise WriteFailed("an earlier fsync failed, so this process writes no more", path=_poisoned, hint="refold help damage")
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if isinstance(error, OSError) and not isinstance(error, FileExistsError | FileNotFoundError):
-            raise _write_error(error, self._path) from error
-
-
-def _write_error(error: OSError, path: Path) -> RefoldError:
+def _write_error(error: OSError, path: Path | str) -> RefoldError:
     reason = errno.errorcode.get(error.errno or 0, "an unknown error")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return NotAllowed(f"the system forbids writing here ({reason})", path=path)
@@ -367,6 +337,32 @@ def _read_error(error: OSError, path: Path | str) -> RefoldError:
     return VerificationIncomplete(f"a file could not be read ({reason}); nothing is claimed of it", path=path)
 
 
+class _telling:  # noqa: N801 (reads as a verb where it is used)
+    """Turn what the system says into one of our errors. FileExistsError and FileNotFoundError pass."""
+
+    __slots__ = ("_error", "_path")
+
+    def __init__(self, path: Path | str, error: Callable[[OSError, Path | str], RefoldError] = _write_error) -> None:
+        self._path, self._error = path, error
+
+    def __enter__(self) -> None:
+        return
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, OSError) and not isinstance(error, FileExistsError | FileNotFoundError):
+            raise self._error(error, self._path) from error
+
+
+class _writing(_telling):  # noqa: N801
+    """Refuse after a failed fsync, too."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        if _poisoned is not None:
+            raise WriteFailed("an earlier fsync failed, so this process writes no more", path=_poisoned, hint="refold help damage")
+
+
 def _temporary(path: Path) -> Path:
     return path.with_name(f"{TEMPORARY}{os.urandom(8).hex()}")
 
@@ -384,11 +380,16 @@ def _flock(descriptor: int, operation: int, path: Path, wait_seconds: float | No
         fcntl.flock(descriptor, operation)
         return
     until = time.monotonic() + wait_seconds
-    while True:
-        try:
-            fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
-            return
-        except BlockingIOError:
-            if time.monotonic() >= until:
-                raise Locked("another process holds this lock", path=path) from None
+    while not _is_taken(descriptor, operation):
+        if time.monotonic() >= until:
+            raise Locked("another process holds this lock", path=path)
         time.sleep(random.uniform(0.0002, 0.001))  # jittered, so that no waiter is always the last
+
+
+def _is_taken(descriptor: int, operation: int) -> bool:
+    """Take a lock, if nobody is in the way; say whether that was so."""
+    try:
+        fcntl.flock(descriptor, operation | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

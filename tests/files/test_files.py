@@ -7,6 +7,7 @@ import os
 import stat
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -185,3 +186,13 @@ def test_a_file_system_that_lets_a_link_replace_a_file_is_found(tmp_path: Path, 
 
     monkeypatch.setattr(files, "os", Careless())
     assert not files.refuses_existing_names(tmp_path)
+
+
+@pytest.mark.parametrize("hold", [files.lock, files.unlocked])
+def test_a_lock_whose_file_does_not_close_is_told_with_its_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hold: Any):
+    path = tmp_path / "lock"
+    path.touch()
+    monkeypatch.setattr(files, "os", Disk(failing(1, errno.EIO), calls=("close",)))
+    with pytest.raises(WriteFailed) as caught, hold(path):
+        pass
+    assert caught.value.path == str(path)
