@@ -32,7 +32,7 @@ class Added:
     event_id: EventId
     seq: int
     new: bool
-    differs: bool = False  # it is there, but for another audience or without a person named now: it stays as it is
+    differs: bool = False  # it is there, but redacted, for another audience or without a person named now: it stays as it is
     suppressed: bool = False  # it would bring back what was erased, and was left out of an import: it has no `seq`
 
 
@@ -361,6 +361,8 @@ def _there(line: _Line, event: Event, people: set[SubjectId | None]) -> Added:
     """Recognise a draft, which names `people`, in the log. The same key with other content is a mistake of the caller."""
     draft = line.draft
     differs = _audience(draft) != event.audience or not people <= set(event.subjects)
+    if event.redacted_at is not None:  # what was said first is not brought back, nor said to be another content
+        return Added(event.event_id, event.seq, False, differs or draft.text != event.text)
     if draft.key is not None and draft.key == event.key and draft.scope == event.scope:
         said = (event.text, event.author, event.role, event.metadata, set(event.subjects))
         same = not differs and said == (draft.text, draft.author, draft.role, draft.metadata, people)

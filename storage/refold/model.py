@@ -12,6 +12,7 @@ from refold.errors import Usage
 
 EventId = NewType("EventId", bytes)  # 16 random bytes, never derived from content or chain
 SubjectId = NewType("SubjectId", bytes)  # 16 random bytes, never a hash of a name
+REDACTED_AT = "redacted_at"  # the member of an event's metadata that says so, and when
 WITHHELD = -1  # in place of a sequence number: there is none, or whoever asks may not know it
 Span = tuple[int, int]  # half-open, in characters of the event's text
 
@@ -175,6 +176,12 @@ class Event:
     def asserts(self) -> bool:
         """Whether facts are extracted from it. What somebody said anew, on another branch of a chat, was taken back."""
         return self.role.asserts and self.metadata.get("branch") != "abandoned"
+
+    @property
+    def redacted_at(self) -> int | None:
+        """When somebody put these words in the place of others, in µs: they are not what was said. None where they are."""
+        at = self.metadata.get(REDACTED_AT)
+        return at if type(at) is int else None
 
     @property
     def speaker_name(self) -> str:

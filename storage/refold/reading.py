@@ -210,6 +210,7 @@ class Fact:
     beaten_by: bytes | None = None  # fact_id of what superseded, denied, ended or outranked it
     source: str = ""  # kind:ref#part of the newest support
     quote: str = ""  # the words of the support, where the reader asked for them
+    redacted_at: int | None = None  # µs, of the words that are quoted, where they are not what was said
     call_id: bytes | None = None
     rule: str | None = None  # derived facts only
     premises: tuple[bytes, ...] = ()
@@ -251,3 +252,4 @@ class Hit:
     score: float
     folded: bool  # False: from the unfolded tail of the log
     explain: dict[str, float] = field(default_factory=dict)
+    redacted_at: int | None = None  # µs: when these words were put in the place of others

@@ -44,7 +44,9 @@ def _ground(ground: Ground) -> Iterator[str]:
         said = ground.saying
         code = f"{ground.code}  " if ground.code else ""
         number = "" if said.seq == WITHHELD else f"  seq {said.seq}"
-        yield visible(f"  {code}said by {said.speaker}, {times.short(said.said_at)}  {shown.source(said.source)}{number}")
+        yield visible(f"  {code}said by {said.speaker}, {times.short(said.said_at)}  {shown.source(said.source)}{number}") + shown.redacted(
+            said.redacted_at
+        )
         yield "    " + (marked(said.text, said.spans) if said.spans != ((0, 0),) else quoted(said.quote))
 
 

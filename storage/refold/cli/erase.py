@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refold import disclaimers, times
-from refold.cli import arguments, model_fold, selectors
+from refold.cli import arguments, decided, model_fold, selectors
 from refold.cli.command import FORMAT_VERSION, Command, opened
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.planned import plan_data, plan_lines
@@ -22,6 +19,7 @@ from refold.model import normalise
 
 if TYPE_CHECKING:
     from refold.erase.form import Outline
+    from refold.erase.redaction import Shared
     from refold.memory import Memory
 
 DECIDED = (Decision.CONCERNS, Decision.NAMESAKE)
@@ -103,7 +101,8 @@ def _configure_review(command: ArgumentParser) -> None:
 
 
 def _review(given: Namespace) -> Outcome:
-    decisions = _decisions(selectors.text_of(given.decide)) if given.decide else {}
+    said = decided.read(selectors.text_of(given.decide)) if given.decide else decided.Decided({}, {})
+    decisions = dict(said.mentions)
     with opened(given) as memory:
         request_id = _chosen(memory, given)
         request = memory.erase_show(request_id)
@@ -115,19 +114,25 @@ def _review(given: Namespace) -> Outcome:
             decisions |= {(one.seq, *one.span): Decision(given.all) for one in chosen}
         if decisions:
             request = memory.erase_decide(request_id, decisions)
-        shown = _shown(memory, request, given.limit)
-    return _reviewed(request, shown)
+        if said.versions:
+            request = memory.erase_keep(request_id, said.versions)
+        shown, shared = _shown(memory, request, given.limit), memory.erase_shared(request_id)
+    return _reviewed(request, shown, shared, given.limit)
 
 
-def _reviewed(request: Request, shown: list[dict[str, object]]) -> Outcome:
+def _reviewed(request: Request, shown: list[dict[str, object]], shared: list[Shared], limit: int | None) -> Outcome:
     assert request.found is not None
     undecided = sum(one.decision is Decision.UNDECIDED for one in request.found.candidates)
     rows = [(one["id"], one["decision"], one["variant"], visible(str(one["sentence"]))) for one in shown]
     lines = table([tuple(map(str, row)) for row in rows], head=("mention", "decision", "recognised by", "sentence")) if rows else []
-    lines += ["", f"{plural(len(request.found.candidates), 'mention')}, {undecided} undecided"]
+    lines += decided.shared_lines(shared, limit)
+    tally = f"{plural(len(request.found.candidates), 'mention')}, {undecided} undecided"
+    tally += f"; {plural(len(shared), 'event')} of others, {len(request.kept)} kept redacted" if shared else ""
+    lines += ["", tally]
     step = "review" if undecided else "plan"
     lines += [f"next: refold erase {step} {_short(request.request_id)}" + (" --decide FILE" if undecided else "")]
     data = {"request_id": request.request_id.hex(), "candidates": shown, "total": len(request.found.candidates), "undecided": undecided}
+    data |= {"shared": decided.shared_data(shared, limit), "shared_total": len(shared), "kept": len(request.kept)}
     return Outcome(data, lines, disclaimers=(disclaimers.FOUND,), format_version=FORMAT_VERSION)
 
 
@@ -158,24 +163,6 @@ def _shown(memory: Memory, request: Request, limit: int | None) -> list[dict[str
             }
         )
     return shown
-
-
-def _decisions(text: str) -> dict[tuple[int, int, int], Decision]:
-    """Read decisions: JSON `{"12:0-3": "concerns"}` or a list of objects with id and decision, or lines `12:0-3,concerns`. Raises Usage."""
-    try:
-        said = json.loads(text) if text.lstrip()[:1] in ("{", "[") else [row[:2] for row in csv.reader(io.StringIO(text)) if row]
-        pairs = said.items() if isinstance(said, dict) else [(one["id"], one["decision"]) if isinstance(one, dict) else one for one in said]
-        return {_place(name.strip()): Decision(decision.strip()) for name, decision in pairs if name.strip() not in ("id", "mention")}
-    except (ValueError, TypeError, KeyError, AttributeError):
-        raise Usage(
-            "the decisions are not of the form 12:0-3,concerns (concerns, namesake, undecided)", hint="refold help requests"
-        ) from None
-
-
-def _place(name: str) -> tuple[int, int, int]:
-    seq, _, span = name.partition(":")
-    start, _, end = span.partition("-")
-    return int(seq), int(start), int(end)
 
 
 def _plan(given: Namespace) -> Outcome:
@@ -224,6 +211,7 @@ def _run(given: Namespace) -> Outcome:
         path, custody = path_of(memory.store, request_id), memory.store.vault.roots.custody
     rows = [
         ("events", f"{done.events:,} dark, {done.shared_events:,} of them shared"),
+        *([("kept", f"{plural(done.kept, 'redacted version')} for others")] if done.kept else []),
         ("calls", f"{done.calls:,} dark, {done.calls_replayed:,} replayed, {done.calls_made:,} made again"),
         ("epoch", f"{done.epoch_before} destroyed, {done.epoch_after} live"),
         *([] if done.readers_drained else [("readers", "a query of before had not ended when its files went: it may still show them")]),

@@ -29,9 +29,33 @@ A model is asked again about what it read beside what goes, and about nothing el
 unless the settings do. A backup from before is dark for what was erased, and erased again when it is restored. Asked about the past,
 memory says how many erasures came after (`--as-of`).
 
-Decisions come as JSON ({"12:0-9": "concerns"}) or as lines (12:0-9,namesake), by the id that the review shows: no name is in them.
+Decisions come as JSON ({"12:0-9": "concerns"}) or as lines (12:0-9,namesake), by the id that the review shows: no name is in them. What
+others said can be kept for them without the person, in words of yours: `refold help redaction`.
 
 One wrong memory: `refold erase request --event ID`. To put something right and keep both, `refold add --corrects FACT`.
+""",
+    ),
+    "redaction": (
+        "what others keep of an event that is about somebody who is erased",
+        """
+An event that concerns several people goes for all of them, and so does one that mentions the person: that is the default. Before it is
+planned, whoever reviews may let the others keep a version of it without the person. Nothing is redacted by a rule: you write the text, or
+say which characters go, and [removed] stands in their place.
+
+    refold erase review ID                    shows such events under the mentions, by their number, as dark or redacted
+    refold erase review ID --decide FILE      where FILE says, beside what it says of mentions (12:0-9,concerns):
+        12,redacted,I live in Munich.         a text of yours, as a line
+        12,dark                               nothing is kept after all
+        {"12": {"spans": [[0, 4]]}}           or as JSON: the characters 0 to 3 go
+        {"12": {"text": "I live in Munich."}}
+
+A mention in such an event has to concern the person: else the event stays as it is, and there is nothing to redact. What the person said
+themself is not kept, nor what was asked for by itself (--event, --source), nor a version in which a search for the person finds something:
+a name, initials, "my sister". Then write other words. A source, label or title that names them cannot be kept either.
+
+`refold erase plan` shows what others go on knowing by it, marked `=`. The version is a new event with a key of its own: who said it,
+when and where is as it was, and `refold search`, `facts` and `why` say "redacted on" with the day. It is there once, also when the file
+that the first one came from is imported again. The certificate counts such versions, and the scan reads them too.
 """,
     ),
     "requests": (

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from refold import times
-from refold.cli.shown import SHORT_ID, relation, since, source, value
+from refold.cli.shown import SHORT_ID, redacted, relation, since, source, value
 from refold.cli.visible import table, visible
 from refold.model import WITHHELD, Span
 from refold.reading import Fact
@@ -44,7 +44,8 @@ def _lines(explanation: Explanation, indent: str) -> Iterator[str]:
 def _saying(saying: Saying, asserted_as: str, indent: str) -> Iterator[str]:
     rank = "" if asserted_as == "the entity itself" else f", as {asserted_as}"
     said = f"said by {saying.speaker}, {times.short(saying.said_at)}{rank}"
-    yield indent + visible(f"  {said}  {source(saying.source)}" + ("" if saying.seq == WITHHELD else f"  seq {saying.seq}"))
+    number = "" if saying.seq == WITHHELD else f"  seq {saying.seq}"
+    yield indent + visible(f"  {said}  {source(saying.source)}{number}") + redacted(saying.redacted_at)
     yield indent + "    " + marked(saying.text, saying.spans)
 
 

@@ -25,6 +25,7 @@ def plan_lines(made: Plan, names: Mapping[SubjectId, str]) -> list[str]:
             "facts",
             f"{len(made.diff.gone):,} go, {len(others.gone):,} of them others know from shared events; {len(made.diff.again):,} hold again",
         ),
+        *([("kept", f"{plural(len(made.target.kept), 'redacted version')} for others")] if made.target.kept else []),
         ("calls", f"{made.calls:,} recordings go dark"),
         *(
             (
@@ -43,7 +44,12 @@ def plan_lines(made: Plan, names: Mapping[SubjectId, str]) -> list[str]:
     if made.others:
         shared = [(visible(names.get(one, one.hex()[:8])), plural(count, "event")) for one, count in list(made.others.items())[:SHOWN_MAX]]
         lines += ["", "whom else these events concern", *table(shared, indent="  ")]
-    for title, mark, facts in (("what others will not know any more", "-", others.gone), ("what holds again", "+", made.diff.again)):
+    told = (
+        ("what others will not know any more", "-", others.gone),
+        ("what others go on knowing, by redacted versions", "=", made.kept),
+        ("what holds again", "+", made.diff.again),
+    )
+    for title, mark, facts in told:
         if facts:
             lines += ["", title, *table([fact_row(mark, fact) for fact in facts[:SHOWN_MAX]], indent="  ")]
             lines += [f"  and {len(facts) - SHOWN_MAX:,} more (--format json)"] if len(facts) > SHOWN_MAX else []
@@ -87,6 +93,8 @@ def plan_data(made: Plan) -> dict[str, object]:
         "concerned": [{"subject": one.hex(), "events": count} for one, count in made.others.items()],
         "facts_gone": facts_data(made.diff.gone),
         "facts_again": facts_data(made.diff.again),
+        "facts_kept": facts_data(made.kept),
+        "versions": [{"event_id": one.event_id.hex(), "text": one.text} for one in made.target.kept],
         "claims": made.diff.claims,
         "calls": made.calls,
         "recipients": recipients_data(made.recipients),

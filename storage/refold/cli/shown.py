@@ -45,6 +45,7 @@ def fact_data(fact: Fact) -> dict[str, object]:
         "seq": number(fact.seq),
         "source": fact.source,
         "quote": fact.quote,
+        "redacted_at": moment(fact.redacted_at),
         "extractor": fact.extractor,
         "call_id": fact.call_id and fact.call_id.hex(),
         "support": [{"event_id": event.hex(), "span": list(span)} for event, span in fact.support],
@@ -88,6 +89,7 @@ def hit_data(hit: Hit) -> dict[str, object]:
         "role": hit.role.value,
         "score": round(hit.score, 6),
         "folded": hit.folded,
+        "redacted_at": moment(hit.redacted_at),
     }
     return data | ({"explain": dict(hit.explain)} if hit.explain else {})
 
@@ -108,7 +110,7 @@ def fact_table(facts: Sequence[Fact], *, standing: bool = False, entity: bool = 
             since(fact),
             *((fact.standing.value,) if standing else ()),
             f"by rule {fact.rule}" if fact.rule else source(fact.source),
-            quoted(fact.quote) if fact.quote else "",
+            (quoted(fact.quote) + redacted(fact.redacted_at)) if fact.quote else "",
         )
         for fact in facts
     ]
@@ -118,6 +120,11 @@ def fact_table(facts: Sequence[Fact], *, standing: bool = False, entity: bool = 
 def source(text: str) -> str:
     """Return where something was said, as short as a person needs it: of a note only how its id begins."""
     return text[: len("note:") + SHORT_ID] if _NOTE.fullmatch(text) else text
+
+
+def redacted(at: int | None) -> str:
+    """Return the mark of words that are not what was said, with the day on which they were put in its place."""
+    return "" if at is None else f" (redacted on {times.day(at)})"
 
 
 def relation(fact: Fact) -> str:
@@ -144,7 +151,7 @@ def hit_table(hits: Sequence[Hit]) -> list[str]:
     unsaid = [() if all(each.role.asserts for each in hits) else ("" if hit.role.asserts else hit.role.value,) for hit in hits]
     marks = [(*one, *other) for one, other in zip(unfolded, unsaid, strict=True)]
     rows = [
-        (hit.speaker, times.short(hit.said_at), source(hit.source), *mark, quotation(hit.text))
+        (hit.speaker, times.short(hit.said_at), source(hit.source), *mark, quotation(hit.text) + redacted(hit.redacted_at))
         for hit, mark in zip(hits, marks, strict=True)
     ]
     return table(rows)

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from refold import disclaimers
-from refold.erase.model import Footprint, Reached, Request
+from refold.erase.model import Decision, Footprint, Reached, Request
 from refold.keys.crypto import Signer
 from refold.receipts.certificate import (
     BY_CONSTRUCTION,
+    KEPT,
     KEPT_OUT_ALIASES,
     KEPT_OUT_NAMES,
     KEPT_OUT_RECORDS,
     KIND,
+    NAMESAKES,
     REFUSING,
     REMAINS,
     TAGS,
@@ -115,6 +117,7 @@ def said(evidence: Evidence) -> Body:
             "erasure_entries": sorted(reached.erasure_seqs),
             "events_at_most": bucket(reached.events),
             "shared_events_at_most": bucket(reached.shared_events),
+            "kept_redacted_at_most": bucket(reached.kept),
             "calls_at_most": bucket(reached.calls),
             "calls_made_at_most": bucket(reached.calls_made),
             "calls_replayed_at_most": bucket(reached.calls_replayed),
@@ -137,7 +140,7 @@ def said(evidence: Evidence) -> Body:
         },
         "scanned_at": evidence.made_at,
         "replaces": None,
-        "remains": [*REMAINS, *_kept_out(request)],
+        "remains": [*REMAINS, *_left(evidence), *_kept_out(request)],
         "derived": BY_CONSTRUCTION,
         "copies": [
             {"id": copy.copy_id, "kind": copy.kind, "state": copy.state, "owner": copy.owner, "due": copy.due} for copy in evidence.copies
@@ -163,6 +166,15 @@ def renewed(body: Body, raw: bytes, states: Mapping[str, str], *, made_at: int) 
     said = {name: body[name] for name in KIND.fields}
     state = state_of(map(Reason, why)).value
     return said | {"copies": copies, "reasons": why, "state": state, "replaces": sha256(raw).hexdigest()}
+
+
+def _left(evidence: Evidence) -> Iterator[str]:
+    """Yield what was left on purpose."""
+    found = evidence.request.found
+    if evidence.reached.kept:
+        yield KEPT
+    if found and any(one.decision is Decision.NAMESAKE for one in found.candidates):
+        yield NAMESAKES
 
 
 def _kept_out(request: Request) -> Iterator[str]:

@@ -44,14 +44,17 @@ def build(store: Store, aliases: Iterable[str], target: Target, *, canaries: Ite
     for events in store.log.events():
         for event in events:
             (read.gone if _goes(event, target) else read.stays).append(_said(event))
+    kept = [one.text for one in target.kept]
+    read.stays += kept
     wanted = [text for text in dict.fromkeys([*aliases, *canaries]) if is_searchable(text)]
     values = [value for text in read.gone for value in _values(text)]
     stretches = [stretch for text in read.gone for stretch in _stretches(text)]
     needles = list(dict.fromkeys([*wanted, *values, *stretches]))[:NEEDLES_MAX]
     standing = _found_in(needles, read.stays)
-    kept = tuple(needle for at, needle in enumerate(needles) if at not in standing)
-    known = [digest for text in read.gone[: DIGESTS_MAX // 3] for digest in digests(text.split("\n")[0])]
-    return Footprint(kept, tuple(known), _control(read.stays, store.origin), shared=len(standing))
+    left = tuple(needle for at, needle in enumerate(needles) if at not in standing)
+    lines = dict.fromkeys(text.split("\n")[0] for text in read.gone[: DIGESTS_MAX // 3])
+    known = [digest for line in lines if line not in kept for digest in digests(line)]
+    return Footprint(left, tuple(known), _control(read.stays, store.origin), shared=len(standing))
 
 
 def control_of(store: Store) -> str:

@@ -8,11 +8,12 @@ holds no name, no count and no id but the request's: it stays when the key is go
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from refold import canonical
-from refold.erase.model import Candidate, Decision, Found, Mode, Request, Selector, Stage, Target
+from refold.erase.model import Candidate, Decision, Found, Mode, Redaction, Request, Selector, Stage, Target
 from refold.keys import crypto
 from refold.log.entry import padded
 from refold.model import AliasKind, EventId, Source, SubjectId
@@ -93,6 +94,7 @@ def encoded(request: Request) -> dict[str, Any]:
         "suppresses_aliases": request.suppresses_aliases,
         "found": request.found and _found(request.found),
         "target": request.target and _target(request.target),
+        "kept": _kept(request.kept),
     }
 
 
@@ -113,6 +115,7 @@ def decoded(outline: Outline, said: Any) -> Request:
         said["suppresses_aliases"],
         said["found"] and _found_of(said["found"]),
         said["target"] and _target_of(outline.request_id, Mode(said["mode"]), said["target"]),
+        _kept_of(said),
     )
 
 
@@ -177,6 +180,7 @@ def _target(target: Target) -> dict[str, Any]:
         "suppressed": _hexes(sorted(target.suppressed)),
         "size": target.size,
         "last_hash": target.last_hash.hex(),
+        "kept": _kept(target.kept),
     }
 
 
@@ -189,7 +193,16 @@ def _target_of(request_id: bytes, mode: Mode, said: Any) -> Target:
         said["size"],
         bytes.fromhex(said["last_hash"]),
         mode,
+        _kept_of(said),
     )
+
+
+def _kept(redactions: Sequence[Redaction]) -> list[list[str]]:
+    return [[one.event_id.hex(), one.text] for one in redactions]
+
+
+def _kept_of(said: Any) -> tuple[Redaction, ...]:
+    return tuple(Redaction(EventId(bytes.fromhex(event_id)), text) for event_id, text in said.get("kept", ()))
 
 
 def _hexes(ids: Any) -> list[str]:

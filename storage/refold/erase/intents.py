@@ -10,10 +10,14 @@ from refold import canonical, files
 from refold.erase.blank import blank
 from refold.errors import Locked
 from refold.journal import Intent, Intents, OpenStore
+from refold.keys.keyring import Keyring
+from refold.log import append
+from refold.log.append import Proposal
+from refold.log.head import Head
 from refold.outside import Clock, clock
 from refold.store import Store
 
-FENCE, ERASE, LIFT = "erase-fence", "erase", "erase-lift"
+FENCE, ERASE, KEEP, LIFT = "erase-fence", "erase", "erase-keep", "erase-lift"
 DRAIN_SECONDS_MAX = 10.0  # for queries that opened the older state: they take fractions of one
 
 
@@ -33,6 +37,20 @@ def erase(store: OpenStore, txn: str, data: bytes, *, now: Clock) -> None:
     if store.calls is not None and said["calls"]:
         blank(store.calls, said["calls"], txn=said["calls_txn"], now=now, is_kept=said["is_kept"])
     blank(store.log, said["seqs"], txn=txn, now=now, is_kept=said["is_kept"])
+
+
+def keep(store: OpenStore, txn: str, data: bytes, *, now: Clock) -> None:
+    """Add the redacted versions, as they were sealed under the keys that live by now, behind the fence that stands."""
+    assert isinstance(store, Store)
+    store.log.recheck_keys()
+    if store.log.committed(txn):
+        return
+    headers, payloads = zip(*([bytes.fromhex(half) for half in cell] for cell in canonical.decode(data)["cells"]), strict=True)
+
+    def propose(head: Head, keyring: Keyring) -> Proposal:
+        return Proposal(headers, payloads, keyring.epoch, head.fence)
+
+    append.run(store.log, propose, now=now, random=os.urandom, txn=txn)
 
 
 def lift(store: OpenStore, txn: str, data: bytes, *, now: Clock, drained: list[bool]) -> None:
@@ -64,6 +82,7 @@ def intents(drained: list[bool], *, now: Clock) -> Intents:
     return {
         FENCE: Intent(partial(fence, now=now), undo=partial(_lift, now=now)),
         ERASE: Intent(partial(erase, now=now)),
+        KEEP: Intent(partial(keep, now=now)),
         LIFT: Intent(partial(lift, now=now, drained=drained)),
     }
 

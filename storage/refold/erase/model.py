@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from refold.model import AliasKind, EventId, Source, Span, SubjectId
@@ -83,6 +83,14 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
+class Redaction:
+    """What others keep of an event that goes: the words of whoever reviewed it, in place of those that were said."""
+
+    event_id: EventId  # of the event that goes
+    text: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """What an erasure removes, as it was planned on one head of the log. The only thing that a run takes.
 
@@ -97,6 +105,7 @@ class Target:
     size: int  # entries of the log when it was planned
     last_hash: bytes  # of the entry before `size`
     mode: Mode = Mode.SHRED
+    kept: tuple[Redaction, ...] = ()  # of events that it reaches, in the order of the log
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +132,7 @@ class Reached:
     calls_made: int
     parts_replaced: int
     generation: int  # of the state that was published; 0 where nothing was folded yet
+    kept: int = 0  # redacted versions that were added for others
     readers_drained: bool = True  # else a query of before was still open when its files went
 
 
@@ -144,3 +154,4 @@ class Request:
     suppresses_aliases: bool = False  # nor any other alias
     found: Found | None = None
     target: Target | None = None
+    kept: tuple[Redaction, ...] = ()  # as it was decided in the review

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from refold import register, settings
 from refold.calls.recordings import Recordings
-from refold.erase import requests
+from refold.erase import redaction, requests
 from refold.erase.difference import PlanDiff, diff
 from refold.erase.find import Search, concerning
 from refold.erase.model import Found, Request, Stage, Target
@@ -25,6 +25,7 @@ from refold.log.entry import Header
 from refold.log.events import SubjectEntry
 from refold.model import AliasKind, EntryKind, Event, EventId, SubjectId
 from refold.outside import Clock, Random, clock
+from refold.reading import Fact
 from refold.register import Copy, Standing
 from refold.state.generation import State
 from refold.store import Store
@@ -89,6 +90,7 @@ class Plan:
     alike: frozenset[SubjectId]  # people who may be the same person under another id
     unread: int  # events that nobody can read any more
     copies: tuple[Elsewhere, ...]  # of the register: what is elsewhere, and what becomes of it
+    kept: tuple[Fact, ...] = ()  # facts that others go on knowing, by the redacted versions of the target
 
     @property
     def calls(self) -> int:
@@ -104,9 +106,11 @@ def make(store: Store, state: State, request: Request) -> Plan:
     target = target_of(store, request, found)
     reach = _reach(store, target)
     events = [store.log.event(seq) for seq in _events(store, reach)]
+    found_kept = redaction.require_keepable(store, state, request, target)
+    change, facts_kept = redaction.apart(diff(state, target, reread=redaction.foreseen(state, store, found_kept, target)))
     return Plan(
         target,
-        diff(state, target),
+        change,
         reach.events,
         reach.shared,
         _others(events, target),
@@ -116,6 +120,7 @@ def make(store: Store, state: State, request: Request) -> Plan:
         found.alike,
         found.unread,
         tuple(Elsewhere(one, one.standing(store.keyring.epoch + 1)) for one in register.copies(store)),
+        facts_kept,
     )
 
 
@@ -125,14 +130,16 @@ def target_of(store: Store, request: Request, found: Found) -> Target:
     if found.size > head.size or (found.size and store.log.row(found.size - 1).hashes()[0] != found.last_hash):
         raise Drifted("what was found lies on another log, or on one that was longer", hint="refold erase find")
     extra = concerning(found)
-    suppressed = frozenset(_suppressed(store, keyring, request, found, extra)) if request.suppresses else frozenset()
-    return Target(request.request_id, found.subjects, extra, suppressed, found.size, found.last_hash, request.mode)
+    single = extra | {one.event_id for one in request.kept}
+    suppressed = frozenset(_suppressed(store, keyring, request, found, single)) if request.suppresses else frozenset()
+    return Target(request.request_id, found.subjects, extra, suppressed, found.size, found.last_hash, request.mode, request.kept)
 
 
-def _suppressed(store: Store, keyring: Keyring, request: Request, found: Found, extra: frozenset[EventId]) -> Iterable[bytes]:
+def _suppressed(store: Store, keyring: Keyring, request: Request, found: Found, single: frozenset[EventId]) -> Iterable[bytes]:
     """Yield the tags of what must not come back: declared handles, every alias where that was asked for, and single records.
 
-    What others said of somebody comes back by the record alone: nobody in it is known by a name that could be kept out.
+    What others said of somebody comes back by the record alone: nobody in it is known by a name that could be kept out. Nor does the first
+    version of a record come back beside the redacted one.
     """
     for entry in _entries(store, found.subjects):
         for kind, alias in entry.aliases:
@@ -140,8 +147,8 @@ def _suppressed(store: Store, keyring: Keyring, request: Request, found: Found, 
                 yield suppressed_alias(keyring, alias)
     if request.suppresses_aliases:
         yield from (suppressed_alias(keyring, alias) for _, alias in request.selector.aliases)
-    for events in store.log.events(0, found.size) if extra else ():
-        yield from (suppressed_source(keyring, event.source) for event in events if event.event_id in extra)
+    for events in store.log.events(0, found.size) if single else ():
+        yield from (suppressed_source(keyring, event.source) for event in events if event.event_id in single)
 
 
 def _entries(store: Store, subjects: frozenset[SubjectId]) -> list[SubjectEntry]:

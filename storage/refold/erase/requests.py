@@ -10,17 +10,17 @@ found about them, and who they are, is dark, and the outline says how it ended.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 from refold import files, times
 from refold.erase import form
 from refold.erase.form import Outline
-from refold.erase.model import Candidate, Decision, Found, Mode, Request, Selector, Stage, Target
+from refold.erase.model import Candidate, Decision, Found, Mode, Redaction, Request, Selector, Stage, Target
 from refold.errors import Blocked, Corrupt, KeyMissing, NotAllowed, Usage
 from refold.keys import crypto
-from refold.model import normalise
+from refold.model import EventId, normalise
 from refold.outside import Clock, Random
 from refold.store import Store
 
@@ -174,6 +174,17 @@ def decide(request: Request, decisions: dict[tuple[int, int, int], Decision]) ->
         raise Usage(f"{len(unknown)} of the decisions are about no candidate of this request", hint="refold erase review")
     candidates = tuple(replace(one, decision=decisions.get(_key(one), one.decision)) for one in found.candidates)
     return search(request, replace(found, candidates=candidates))
+
+
+def keep(request: Request, redactions: Iterable[Redaction], *, dropped: Iterable[EventId] = ()) -> Request:
+    """Return a request by which others keep redacted versions of events, and of those that are dropped none after all. Raises Usage."""
+    _require(request, BEFORE_RUN)
+    if request.found is None:
+        raise Usage("nothing was searched for yet", hint=f"refold erase find {request.request_id.hex()[:8]}")
+    kept = {one.event_id: one for one in (*request.kept, *redactions)}
+    for event_id in dropped:
+        kept.pop(event_id, None)
+    return search(replace(request, kept=tuple(kept.values())), request.found)
 
 
 def _key(candidate: Candidate) -> tuple[int, int, int]:

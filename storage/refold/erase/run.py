@@ -3,7 +3,8 @@
     without a lock      begin the next epoch; fold the log without what is erased, under its state key
     under mutate.lock   catch up; fence: nothing is added from here; read what came meanwhile
                         give the epoch its secrets and SEAL it; CURRENT; destroy the older root
-                        take the payloads out of both logs; lift; drain readers; remove what is left of before
+                        take the payloads out of both logs; add what others keep of it, redacted; lift; drain readers
+                        remove what is left of before
     afterwards          look at what stands on disk, and sign the head
 
 Removing an event and folding again is the whole of it: state = fold(log without X). What the fold need not read again it carries
@@ -18,7 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from refold import canonical, extractors, journal
 from refold.asking import Model
-from refold.erase import check, epoch, intents, leftover
+from refold.erase import check, epoch, intents, leftover, redaction
 from refold.erase.blank import parts_of
 from refold.erase.epoch import Begun
 from refold.erase.model import Mode, Reached, Target
@@ -30,6 +31,7 @@ from refold.extractors import Choice
 from refold.journal import LogCommit, Place, Step
 from refold.keys.keyring import Keyring, Secrets
 from refold.log import succession
+from refold.log.append import Cell
 from refold.log.entry import Header
 from refold.log.log import Log
 from refold.model import Event
@@ -182,7 +184,7 @@ def _transact(work: Work, turn: journal.Turn, rebuild: Rebuild, begun: Begun) ->
         full = work.secrets(begun)
         manifest = _delta(work, rebuild, full)
         calls = _calls(store, work.census.reach.ids)
-        steps = [*_steps(work, begun, full, manifest, calls)]
+        steps = [*_steps(work, begun, full, manifest, calls, _kept(work, full))]
         coming = _coming(work, rebuild, begun, manifest, calls)
         work.docket(coming)
     except BaseException:
@@ -212,6 +214,7 @@ def _coming(work: Work, rebuild: Rebuild, begun: Begun, manifest: Manifest | Non
         calls_made=rebuild.inputs[True],
         parts_replaced=0 if is_kept else len(parts_of(work.store.log.head.parts, reach.seqs)),
         generation=manifest.pointer.number if manifest else 0,
+        kept=len(work.target.kept),
     )
 
 
@@ -235,7 +238,18 @@ def _calls(store: Store, ids: Sequence[bytes]) -> list[int]:
     return [rows.first + row for rows in store.calls.rows() for row in inputs_meet(rows, events).nonzero()[0].tolist()]
 
 
-def _steps(work: Work, begun: Begun, full: Secrets, manifest: Manifest | None, calls: Sequence[int]) -> Iterator[Step]:
+def _kept(work: Work, full: Secrets) -> list[Cell]:
+    """Return the redacted versions that others keep, sealed as they will be added. Raises Drifted where an event is not there any more."""
+    store, target = work.store, work.target
+    found = redaction.originals(store, target) if target.kept else []
+    if len(found) < len(target.kept):
+        raise Drifted("an event that a redacted version is kept of is not there any more", path=store.log.place.folder, hint=PLAN)
+    return redaction.cells(found, target, Keyring(full), origin=store.origin, at=work.now(), random=work.random)
+
+
+def _steps(
+    work: Work, begun: Begun, full: Secrets, manifest: Manifest | None, calls: Sequence[int], kept: Sequence[Cell]
+) -> Iterator[Step]:
     """Yield what is to be done behind the fence, in the order in which it must last."""
     store, seqs, is_kept = work.store, work.census.reach.seqs, work.target.mode is Mode.KEEP_CIPHERTEXT
     yield from epoch.steps(store, begun, full, random=work.random)
@@ -253,6 +267,8 @@ def _steps(work: Work, begun: Begun, full: Secrets, manifest: Manifest | None, c
         "seqs": list(seqs),
     }
     yield _commit(work, intents.ERASE, said)
+    if kept:
+        yield _commit(work, intents.KEEP, {"cells": [[half.hex() for half in cell] for cell in kept]})
     yield _commit(work, intents.LIFT, {})
     yield from leftover.steps(store, manifest, begun.epoch - 1, seqs=seqs, calls=calls, is_kept=is_kept)
     yield from leftover.dockets(store, but=work.target.request_id)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from refold import journal, settings
 from refold.errors import NotAllowed, Usage
 from refold.memory.opened import Opened
-from refold.model import AliasKind, EventId, SubjectId
+from refold.model import AliasKind, EventId, Span, SubjectId
 
 if TYPE_CHECKING:
     from refold.erase.dockets import Docket
     from refold.erase.form import Outline
     from refold.erase.model import Decision, Mode, Reached, Request, Selector, Stage
     from refold.erase.plan import Plan
+    from refold.erase.redaction import Shared
     from refold.erase.without import Supposed
     from refold.extractors import Choice
     from refold.memory.erased import Erased
@@ -148,6 +149,28 @@ class Erasure(Opened):
         self._operator_only()
         return self._changed(request_id, lambda one: requests.decide(one, dict(decisions)))
 
+    def erase_shared(self, request_id: bytes) -> list[Shared]:
+        """Return the events that others said and that go, of which they can keep a redacted version. Raises Usage before `erase_find`."""
+        from refold.erase import redaction
+
+        request = self.erase_show(request_id)
+        if request.found is None:
+            raise Usage("nothing was searched for yet", hint=f"refold erase find {request_id.hex()[:8]}")
+        return redaction.shared(self.store, request)
+
+    def erase_keep(self, request_id: bytes, versions: Mapping[int, str | Sequence[Span] | None]) -> Request:
+        """Let others keep redacted versions of events, by entry: a text, or the spans that are taken out; None keeps nothing after all.
+
+        Raises Usage where an event is the person's own, or a version still names them.
+        """
+        from refold.erase import redaction, requests
+
+        request = self.erase_show(request_id)
+        with self._knowing() as state:
+            made = [redaction.redacted(self.store, state, request, seq, words) for seq, words in versions.items() if words is not None]
+        dropped = [self.store.log.event(seq).event_id for seq, words in versions.items() if words is None]
+        return self._changed(request_id, lambda one: requests.keep(one, made, dropped=dropped))
+
     def erase_plan(self, request_id: bytes) -> Plan:
         """Plan a request: what goes, what holds again, whom it concerns. Changes nothing but the request."""
         from refold.erase import plan, requests
@@ -212,7 +235,16 @@ class Erasure(Opened):
         docket, is_drained = conclusion.awaited(self.store, request_id), None
         if docket is None:
             docket, is_drained = self._erased(request_id, by=by, progress=progress)
+        self._fold_kept(docket, by)
         return conclusion.conclude(self.store, docket, is_drained=is_drained, extra=extra, now=self._now, random=self._random)
+
+    def _fold_kept(self, docket: Docket, by: Choice | None) -> None:
+        """Fold the redacted versions, so that the scan sees what follows from them; what a model reads waits for the next fold."""
+        from refold import extractors
+
+        choice, reached = by or extractors.Choice.of(), docket.reached
+        if reached is not None and reached.kept and reached.generation and choice.recipe is None:
+            extractors.fold(self.store, choice, full=False, require=None, now=self._now, random=self._random, progress=None)
 
     def _erased(self, request_id: bytes, *, by: Choice | None, progress: Progress) -> tuple[Docket, bool]:
         """Carry out an approved request; return what it is to be certified by, and whether readers were waited for."""

@@ -45,11 +45,24 @@ REMAINS = (
     "that these entries left together, and when",
     "the ids of the events that left, in the keyring, so that a copy that is restored lets them go again",
 )
+ASKED = {
+    "subjects": ("everything about the person of one id", "everything about the people of {} ids"),
+    "aliases": (
+        "everything about whoever goes by one name, user id, address or number that was given",
+        "everything about whoever goes by any of {} names, user ids, addresses or numbers that were given",
+    ),
+    "sources": ("what comes from one source", "what comes from {} sources"),
+    "events": ("one event", "{} events"),
+    "ingests": ("what one import brought in", "what {} imports brought in"),
+    "before": ("what was said before a day", "what was said before a day"),
+}
 TAGS = "tags under a key of the vault, by which some of what comes again is recognised: whoever holds that key can test a guess"
 KEPT_OUT_NAMES = "what declares a user id or author of theirs is not added until they are readmitted; under another name it is"
 KEPT_OUT_ALIASES = "what declares any known alias of theirs is not added until they are readmitted; under another name it is"
 KEPT_OUT_RECORDS = "a record of the same source and part as one that went beside theirs is not added; the same words from elsewhere are"
-REMAINING = (*REMAINS, TAGS, KEPT_OUT_NAMES, KEPT_OUT_ALIASES, KEPT_OUT_RECORDS)
+KEPT = "of some of the shared events a version without the person, as somebody reviewed it: other words, marked so, and kept for others"
+NAMESAKES = "mentions of others who share a name with the person: somebody has looked at each, and decided that it means another"
+REMAINING = (*REMAINS, KEPT, NAMESAKES, TAGS, KEPT_OUT_NAMES, KEPT_OUT_ALIASES, KEPT_OUT_RECORDS)
 BY_CONSTRUCTION = "search index, facts and generations are derived from the log and were made anew without what left"
 CONTROLS = ("found", "missing", "none")
 CLOSURES = ("declared", "tripwire", "kernel")
@@ -86,6 +99,7 @@ REACHED = {
     "erasure_entries": each(count),
     "events_at_most": count,
     "shared_events_at_most": count,
+    "kept_redacted_at_most": count,
     "calls_at_most": count,
     "calls_made_at_most": count,
     "calls_replayed_at_most": count,
@@ -154,13 +168,18 @@ def check(body: Body, known: Sequence[Verifier]) -> list[str]:
 def lines(body: Body) -> list[str]:
     """Return what a certificate says, to be read: one fact a line."""
     reached, scan = body["reached"], body["scan"]
-    asked = ", ".join(f"{number} by {name}" for name, number in body["asked"].items() if number)
+    asked = "; ".join(asked_for(body))
     return [
         f"{body['state']}: asked for on {day(body['received'])}, due on {day(body['due'])}, erased on {day(body['erased_at'])}",
         *(f"because {reason}" for reason in body["reasons"]),
-        f"asked: {asked or 'nothing'}",
+        f"asked: the erasure of {asked or 'nothing'}",
         f"reached: at most {reached['events_at_most']:,} events, {reached['shared_events_at_most']:,} of them shared, and at most "
         f"{reached['calls_at_most']:,} calls of models, by the keys of epoch {reached['epoch_before']}",
+        *(
+            [f"kept redacted: at most {reached['kept_redacted_at_most']:,} of the shared events"]
+            if reached["kept_redacted_at_most"]
+            else ()
+        ),
         f"mode: {body['mode']}; folded anew with closure {body['closure_level']}: at most {reached['calls_made_at_most']:,} calls made "
         f"again, {reached['calls_replayed_at_most']:,} replayed; the claim is {body['claim']}",
         f"scan on {day(body['scanned_at'])}: {scan['hits']:,} traces in {scan['files']:,} files of {scan['bytes']:,} bytes and "
@@ -170,6 +189,11 @@ def lines(body: Body) -> list[str]:
         *(_copy_line(copy) for copy in body["copies"]),
         f"root: {body['root']['custody']}, destroyed on {day(body['root']['destroyed_at'])}, dark on {day(body['root']['dark_at'])}",
     ]
+
+
+def asked_for(body: Body) -> list[str]:
+    """Return what was to be erased, as a person says it: everything about somebody, or events by where they come from."""
+    return [ASKED[name][number != 1].format(number) for name, number in body["asked"].items() if number]
 
 
 def _copy_line(copy: dict[str, Any]) -> str:

@@ -175,7 +175,7 @@ def _in_its_words(fact: Fact, log: Log) -> str:
 
 
 def _event_line(hit: Hit, query: str, past: Sequence[str]) -> str:
-    who = cited(hit.speaker) + ("" if hit.role.asserts else f" ({hit.role})")
+    who = cited(hit.speaker) + ("" if hit.role.asserts else f" ({hit.role})") + ("" if hit.redacted_at is None else " (redacted)")
     no_longer = f" (no longer: {', '.join(map(one_line, past))})" if past else ""
     return f"{times.day(hit.said_at)} {who}: {one_line(_excerpt(hit.text, query))}{no_longer} [{cited(hit.source)}]"
 

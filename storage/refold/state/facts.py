@@ -90,8 +90,9 @@ def facts_of(stances: Sequence[Stance], log: Log, *, quotes: bool = True) -> lis
     if not quotes:
         return found
     shown = sorted((stance.shown for stance in stances), key=lambda claim: claim.seq)  # each part of the log is opened once
-    words = {claim.fact_id: quoted(log.event(claim.seq).text, claim.spans) for claim in shown}
-    return [replace(fact, quote=words[fact.fact_id]) for fact in found]
+    events = {claim.fact_id: log.event(claim.seq) for claim in shown}
+    words = {claim.fact_id: quoted(events[claim.fact_id].text, claim.spans) for claim in shown}
+    return [replace(fact, quote=words[fact.fact_id], redacted_at=events[fact.fact_id].redacted_at) for fact in found]
 
 
 class Look:

@@ -129,6 +129,7 @@ class Scored:
             score=sum(parts.values()) / UNIT,
             folded=self.tail[row] is None,
             explain={name: part / UNIT for name, part in parts.items() if part} if explain else {},
+            redacted_at=event.redacted_at,
         )
 
 

@@ -40,6 +40,7 @@ class Saying:
     text: str
     spans: tuple[Span, ...]
     quote: str
+    redacted_at: int | None = None  # µs: when these words were put in the place of others
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +219,7 @@ def saying_of(event: Event, spans: tuple[Span, ...]) -> Saying:
         text=event.text,
         spans=spans,
         quote=quoted(event.text, spans),
+        redacted_at=event.redacted_at,
     )
 
 
@@ -281,4 +283,5 @@ def saying_data(saying: Saying) -> dict[str, Any]:
         "text": saying.text,
         "spans": [list(span) for span in saying.spans],
         "quote": saying.quote,
+        "redacted_at": None if saying.redacted_at is None else times.iso(saying.redacted_at),
     }
