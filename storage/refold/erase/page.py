@@ -11,7 +11,7 @@ from html import escape
 
 from refold import html
 from refold.log.note import Verifier
-from refold.receipts.certificate import KIND, State, day
+from refold.receipts.certificate import KIND, State, asked_for, day
 from refold.receipts.form import Body
 
 TITLES = {
@@ -19,16 +19,33 @@ TITLES = {
     State.CERTIFIED_EXCEPT: "Certificate of erasure, with exceptions",
     State.REFUSED: "No certificate: the erasure could not be proven",
 }
-MOODS = {State.CERTIFIED: "good", State.CERTIFIED_EXCEPT: "warn", State.REFUSED: "bad"}
-ASKED = {
-    "subjects": "people, by their ids",
-    "aliases": "names and addresses",
-    "sources": "sources",
-    "events": "single events",
-    "ingests": "runs of an import",
-    "before": "everything said before a day",
+LEADS = {
+    State.CERTIFIED: "What was asked for below was erased here. Every file of this memory was searched for it afterwards, and no trace was "
+    "found.",
+    State.CERTIFIED_EXCEPT: "What was asked for below was erased here, and no trace was found in any file of this memory afterwards. "
+    "Something else is still open: it is named under this, and a new certificate follows when it is settled.",
+    State.REFUSED: "Something was erased, but nobody can say by this paper that all of it is gone. What is missing is named under this.",
 }
-
+WORDS = (
+    "Everything is kept under keys. A record is dark when its key is destroyed: without a copy of that key nobody can read it any more, "
+    "neither here nor in a copy. What was concluded from such records was made anew without them. Numbers of "
+    "records are rounded up, so that they tell little about anybody."
+)
+WATCHED = {
+    "declared": "by the program's own rules (declared)",
+    "tripwire": "by a watch on what it opened (tripwire)",
+    "kernel": "by the operating system (kernel)",
+}
+CLAIMED = {
+    "closure": "nothing that is left was made with what was erased (closure)",
+    "distribution": "it is as if what was erased had never been there, chance included (distribution)",
+}
+CONTROLS = {
+    "found": "found, as it has to be: the search does find",
+    "missing": "not found: the search may have missed other things",
+    "none": "there was nothing to try it on",
+}
+MOODS = {State.CERTIFIED: "good", State.CERTIFIED_EXCEPT: "warn", State.REFUSED: "bad"}
 SCRIPT = """
 const said=document.getElementById("check");
 const bytes=text=>Uint8Array.from(atob(text),letter=>letter.charCodeAt(0));
@@ -55,6 +72,8 @@ def page(raw: bytes, body: Body) -> str:
     verifier = Verifier.parse(body["key"])
     parts = [
         f'<p class="{MOODS[state]}"><strong>{escape(state.value)}</strong></p>',
+        f"<p>{escape(LEADS[state])}</p>",
+        f'<p class="quiet">{escape(WORDS)}</p>',
         f'<p class="quiet">request <code>{escape(body["request"])}</code> · made on {day(body["made_at"])}</p>',
         *([f'<p class="quiet">replaces the one of SHA-256 <code>{escape(body["replaces"])}</code></p>'] if body["replaces"] else ()),
         *(html.listing("Why it says no more", body["reasons"]) if body["reasons"] else ()),
@@ -63,7 +82,7 @@ def page(raw: bytes, body: Body) -> str:
         *html.section("What was looked for afterwards", _scanned(body)),
         *html.listing("What remains", body["remains"]),
         *_copies(body),
-        *html.section("The key that opened it", _root(body)),
+        *html.section("The keys that opened it", _root(body)),
         *html.listing("What is not claimed", body["disclaimers"]),
         *_checking(raw, body, verifier),
     ]
@@ -71,26 +90,30 @@ def page(raw: bytes, body: Body) -> str:
 
 
 def _asked(body: Body) -> list[tuple[str, object]]:
-    asked = [(f"asked for: {ASKED[name]}", number) for name, number in body["asked"].items() if number]
+    asked = [("to be erased", what) for what in asked_for(body)]
     times = [("received", day(body["received"])), ("due", day(body["due"])), ("erased", day(body["erased_at"]))]
     return [*asked, *times]
 
 
 def _reached(body: Body) -> list[tuple[str, object]]:
     reached = body["reached"]
-    ways = {"shred": "keys first, then the bytes", "keep-ciphertext": "keys; the files of the log stay as they were"}
+    ways = {
+        "shred": "the keys were destroyed first, then the bytes were removed",
+        "keep-ciphertext": "the keys were destroyed; the files of the log stay as they were, for nobody to read",
+    }
     return [
-        ("events that went dark", _at_most(reached["events_at_most"])),
-        ("of these, shared with others", _at_most(reached["shared_events_at_most"])),
-        ("calls of models that went dark", _at_most(reached["calls_at_most"])),
-        ("calls made again", _at_most(reached["calls_made_at_most"])),
-        ("calls replayed from recordings", _at_most(reached["calls_replayed_at_most"])),
+        ("records (events) that went dark", _at_most(reached["events_at_most"])),
+        ("of these, that were about others too", _at_most(reached["shared_events_at_most"])),
+        ("of these, kept for others, redacted", _at_most(reached["kept_redacted_at_most"])),
+        ("recorded calls to language models that went dark", _at_most(reached["calls_at_most"])),
+        ("calls that were made again without it", _at_most(reached["calls_made_at_most"])),
+        ("calls answered by what was recorded", _at_most(reached["calls_replayed_at_most"])),
         ("how", ways[body["mode"]]),
         ("as it was planned", "yes" if body["as_planned"] else "no"),
-        ("folding anew was held to its input", body["closure_level"]),
-        ("what is claimed of it", body["claim"]),
-        ("entries of the log that say so", ", ".join(map(str, reached["erasure_entries"])) or "none"),
-        ("generation of the state", reached["generation"]),
+        ("how making it anew was kept from anything else", WATCHED[body["closure_level"]]),
+        ("what is claimed of it", CLAIMED[body["claim"]]),
+        ("entries of the log that say what went", ", ".join(map(str, reached["erasure_entries"])) or "none"),
+        ("number of what was made anew (generation)", reached["generation"]),
     ]
 
 
@@ -104,24 +127,24 @@ def _scanned(body: Body) -> list[tuple[str, object]]:
         ("looked for on", day(body["scanned_at"])),
         ("traces found", f"{scan['hits']:,}"),
         ("files read", f"{scan['files']:,}, {scan['bytes']:,} bytes"),
-        ("rows read with living keys", f"{scan['rows']:,}"),
+        ("rows read with the keys that live", f"{scan['rows']:,}"),
         ("things looked for", _at_most(scan["needles_at_most"])),
         ("left out, for they also stand in what stays", _at_most(scan["needles_shared_at_most"])),
         ("encodings met", f"{scan['encodings']:,}"),
         ("files of ciphertext", f"{scan['sealed']:,}"),
         ("files that could not be decoded", f"{scan['undecodable']:,}"),
-        ("control: something that is still there", scan["control"]),
+        ("control: something that is still there", CONTROLS[scan["control"]]),
     ]
 
 
 def _root(body: Body) -> list[tuple[str, object]]:
     root, reached = body["root"], body["reached"]
     return [
-        ("epoch that is over", reached["epoch_before"]),
-        ("epoch that lives", reached["epoch_after"]),
-        ("where its root was kept", "a file" if root["custody"] == "file" else "a hardware token (PKCS #11)"),
-        ("root destroyed on", day(root["destroyed_at"])),
-        ("dark on", day(root["dark_at"])),
+        ("number of the keys that are gone (epoch)", reached["epoch_before"]),
+        ("number of the keys that live", reached["epoch_after"]),
+        ("where the key of the keys (root) was kept", "a file" if root["custody"] == "file" else "a hardware token (PKCS #11)"),
+        ("destroyed on", day(root["destroyed_at"])),
+        ("without effect from", day(root["dark_at"])),
     ]
 
 
