@@ -176,6 +176,9 @@ def end_with_an_envelope(places: Places, run, seed: int) -> None:
         for flag in ("--complete", "--rollback"):
             said = run("recover", "--transaction-id", name, flag)
             assert said.code in (0, 2, 10, 12, 13, 14, 16, 17), (seed, flag, said)
+    said = run("recover", "--log", "--confirm", places.origin)
+    assert said.code in known - {1, 130, 141}, (seed, said)
+    assert run("audit", "--deep").code in known - {1, 130, 141}, seed
 
 
 @pytest.mark.parametrize("seed", range(65 if EXHAUSTIVE else 25))

@@ -39,6 +39,14 @@ def fuzzed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture(scope="session")
+def strange(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Another memory, made of the same."""
+    folder = tmp_path_factory.mktemp("strange")
+    memory(folder, seed="strange")
+    return folder
+
+
 @pytest.fixture
 def places(plain_log: Path, tmp_path: Path) -> Places:
     """A log of 7 entries in three parts (3, 2, 2), under four commits."""

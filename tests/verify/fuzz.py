@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import count
+from itertools import combinations, count, permutations
 from pathlib import Path
 
 from refold import settings, times
+from refold.calls.recordings import Recordings
 from refold.errors import RefoldError
 from refold.memory import Memory
 from refold.recover.audit import Area, audit, options
 from refold.store import Places
 from refold.store import places as find_places
+from tests.calls.test_recordings import attempt
 from tests.journal import unsynced
-from tests.log import blank
+from tests.log import blank, heard
 from tests.verify import files_of, verify, where
 
 SECTOR = 512
@@ -29,14 +31,15 @@ class Kind:
     files: Callable[[Places], list[Path]]
     found: Callable[[Places], set[Path]]
     tries: int
+    mixed: bool = False  # whether its files are also mixed up
 
 
-def memory(folder: Path) -> Places:
-    """Make a memory that has every kind of file, with ids and times that are always the same."""
+def memory(folder: Path, *, seed: str = "fuzz") -> Places:
+    """Make a memory that has every kind of file, with ids and times that are always the same for a seed."""
     numbers, minutes = count(), count(times.parse("2024-12-01"), 60_000_000)
 
     def drawn(size: int) -> bytes:
-        return hashlib.shake_256(f"fuzz {next(numbers)}".encode()).digest(size)
+        return hashlib.shake_256(f"{seed} {next(numbers)}".encode()).digest(size)
 
     made = find_places(folder / "store", folder / "vault", folder / "root", env={}, random=drawn)
     with unsynced(), Memory.create(made.store, vault=made.vault, root=made.root, now=lambda: next(minutes), random=drawn) as memory:
@@ -46,6 +49,9 @@ def memory(folder: Path) -> Places:
         blank(memory.store, [2])
         memory.store.log.compact(now=lambda: next(minutes), random=drawn, parts_max=2)
         memory.add("I work at Northwind.", user_id="ada", source="chat:7#4", said_at="2024-06-03")
+        recordings = Recordings(memory.store, now=lambda: next(minutes), random=drawn)
+        for event in heard(memory.store)[:2]:
+            recordings.record([attempt(memory.store, event)], run=bytes(16))
         memory.fold()
         memory.checkpoint()
     return where(folder)
@@ -88,8 +94,10 @@ def runs(places: Places) -> list[Path]:
 
 
 KINDS = (
-    Kind("commit of the log", of_log("commits"), by_verdict, 36),
-    Kind("part of the log", of_log("parts"), by_verdict, 36),
+    Kind("commit of the log", of_log("commits"), by_audit(Area.LOG), 36, mixed=True),
+    Kind("part of the log", of_log("parts"), by_verdict, 36, mixed=True),
+    Kind("commit of the calls", below("store", "calls/commits/*"), by_audit(Area.LOG), 12, mixed=True),
+    Kind("part of the calls", below("store", "calls/parts/*"), by_audit(Area.LOG), 12, mixed=True),
     Kind("store.json", below("store", "store.json"), by_opening, 6),
     Kind("signed head and attestation", below("store", "checkpoints/*"), by_audit(Area.LOG), 12),
     Kind("head that the vault has seen", below("vault", "witness/heads/*"), by_audit(Area.LOG), 6),
@@ -143,4 +151,37 @@ HARMS: dict[str, Callable[[bytes, int | None], Iterator[bytes]]] = {
     "cut": cuts,
     "tail zeroed": zero_tails,
     "half a sector": half_sectors,
+}
+
+
+Exchange = dict[Path, bytes | None]  # what then stands under a name; None: nothing
+
+
+def removed(paths: list[Path], strange: list[Path]) -> Iterator[Exchange]:
+    """Yield the files without each of them."""
+    yield from ({path: None} for path in paths)
+
+
+def exchanged(paths: list[Path], strange: list[Path]) -> Iterator[Exchange]:
+    """Yield the files with every two of them under one another's names."""
+    for one, other in combinations(paths, 2):
+        yield {one: other.read_bytes(), other: one.read_bytes()}
+
+
+def repeated(paths: list[Path], strange: list[Path]) -> Iterator[Exchange]:
+    """Yield the files with each of them in the place of every other."""
+    for one, other in permutations(paths, 2):
+        yield {one: other.read_bytes()}
+
+
+def foreign(paths: list[Path], strange: list[Path]) -> Iterator[Exchange]:
+    """Yield the files with one of another memory, made of the same, in the place of each."""
+    yield from ({path: other.read_bytes()} for path, other in zip(paths, strange, strict=True))
+
+
+MIXED: dict[str, Callable[[list[Path], list[Path]], Iterator[Exchange]]] = {
+    "removed": removed,
+    "two exchanged": exchanged,
+    "another in its place": repeated,
+    "one of another log in its place": foreign,
 }

@@ -17,11 +17,12 @@ import pytest
 import refold
 from refold.store import Places
 from tests.verify import where
-from tests.verify.fuzz import HARMS, KINDS, Kind, memory
+from tests.verify.fuzz import HARMS, KINDS, MIXED, Exchange, Kind, memory
 
 README = Path(refold.__file__).parents[1] / "README.md"
 BEGIN, END = "<!-- damage: written by tests/verify/test_table.py -->", "<!-- end of damage -->"
 HEAD = "| file | harm | tried | found | at that file |\n|---|---|---|---|---|"
+Mix = Callable[[list[Path], list[Path]], Iterator[Exchange]]
 EVERY = os.environ.get("REFOLD_FUZZ") == "all"
 
 
@@ -41,12 +42,28 @@ def tried(kind: Kind, harm: Callable[[bytes, int | None], Iterator[bytes]], plac
     return done, found, there
 
 
-def rows(places: Places) -> Iterator[tuple[str, str, tuple[int, int, int]]]:
+def mixed(kind: Kind, mix: Mix, places: Places, strange: Places) -> tuple[int, int, int]:
+    """Mix up the files of a kind in one way; return how often, how often it was found, and found at every file that was touched."""
+    done = found = there = 0
+    paths = kind.files(places)
+    for exchange in list(mix(paths, kind.files(strange))):
+        before = {path: path.read_bytes() for path in exchange}
+        for path, raw in exchange.items():
+            path.unlink() if raw is None else path.write_bytes(raw)
+        blamed = kind.found(places)
+        done, found, there = done + 1, found + bool(blamed), there + (exchange.keys() <= blamed)
+        for path, raw in before.items():
+            path.write_bytes(raw)
+    assert not kind.found(places), "the memory is as it was"
+    return done, found, there
+
+
+def rows(places: Places, strange: Places) -> Iterator[tuple[str, str, tuple[int, int, int]]]:
     for kind in KINDS:
         for name, harm in HARMS.items():
-            counts = tried(kind, harm, places, every=False)
-            if counts[0]:
-                yield kind.name, name, counts
+            yield kind.name, name, tried(kind, harm, places, every=False)
+        for name, mix in MIXED.items() if kind.mixed else ():
+            yield kind.name, name, mixed(kind, mix, places, strange)
 
 
 def written() -> dict[tuple[str, str], tuple[str, ...]]:
@@ -69,9 +86,22 @@ def test_whatever_happens_to_a_file_is_found_at_that_file(kind: Kind, fuzzed: Pa
             assert table[kind.name, name] == (str(done), str(found), str(there)), name
 
 
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind.mixed], ids=lambda kind: kind.name)
+def test_files_that_are_mixed_up_are_found(kind: Kind, fuzzed: Path, strange: Path, tmp_path: Path):
+    for name in ("store", "vault", "root"):
+        shutil.copytree(fuzzed / name, tmp_path / name)
+    table = written()
+    for name, mix in MIXED.items():
+        counts = mixed(kind, mix, where(tmp_path), where(strange))
+        # Of the end of the recorded calls nothing is known: no head of them is signed.
+        assert counts[0] - counts[1] == ((kind.name, name) == ("commit of the calls", "removed")), name
+        assert table[kind.name, name] == tuple(map(str, counts)), name
+
+
 def main() -> None:
     with TemporaryDirectory() as folder:
-        counted = [f"| {kind} | {harm} | {done} | {found} | {there} |" for kind, harm, (done, found, there) in rows(memory(Path(folder)))]
+        made = memory(Path(folder)), memory(Path(folder) / "strange", seed="strange")
+        counted = [f"| {kind} | {harm} | {done} | {found} | {there} |" for kind, harm, (done, found, there) in rows(*made) if done]
     text = README.read_text(encoding="utf-8")
     start, _, rest = text.partition(BEGIN)
     README.write_text(start + BEGIN + "\n" + "\n".join([HEAD, *counted]) + "\n" + END + rest.partition(END)[2], encoding="utf-8")
