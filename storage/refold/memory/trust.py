@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from refold import given
+from refold import given, journal
 from refold.errors import Corrupt
 from refold.memory.opened import Opened
 
@@ -33,6 +33,7 @@ class Trust(Opened):
 
         self._operator_only()
         self.store.log.refuse_copy()
+        journal.require_clear(self.places)  # a verdict on a log that is half way would be kept
         verdict = judged(self.places, settings.load(), now=self._now)
         if not verdict.is_whole:
             raise Corrupt(f"the log is damaged, so its head is not signed: {verdict.kind.value}", hint="refold recover --log")
