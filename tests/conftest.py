@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import random
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,31 @@ def pytest_make_parametrize_id(val: object) -> str | None:
     """Call a function, a class or a code in the id of a test by its name: an address differs from process to process."""
     name = getattr(val, "__name__", getattr(val, "code", None))
     return name if isinstance(name, str) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect hundreds of thousands of objects that stay, without the collector, which need not look at them in any test either."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let the files with slow tests start first, so that none of them is what everybody waits for at the end."""
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
+
+
+def points(count: int, *, every: int) -> list[int]:
+    """Return at which of so many changes of a disk a test interrupts: one of each `every`, drawn by a fixed seed, or all if exhaustive."""
+    if os.environ.get("REFOLD_EXHAUSTIVE"):
+        return list(range(1, count + 1))
+    chance = random.Random(count)
+    return [chance.randrange(first, min(first + every, count + 1)) for first in range(1, count + 1, every)]
 
 
 def now() -> int:

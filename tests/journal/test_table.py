@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -27,7 +28,7 @@ from refold.store import Places, create, open_store
 from refold.store import places as find_places
 from tests.conftest import now
 from tests.erase.small import erase, filled, ruth
-from tests.journal import LISTS, SAMPLE, ground, in_child, left, picture, stopped_after, unsynced
+from tests.journal import LISTS, ORIGIN, SAMPLE, ground, in_child, left, picture, stopped_after, unsynced
 from tests.migrate import ANSWERS, canonicalized, moved, prepared
 from tests.recover.conftest import fill
 from tests.recover.damage import flip, flip_payload, path_with
@@ -144,7 +145,8 @@ def stop_before_it_is_named(kind: Kind, places: Places) -> None:
         from refold import files
 
         files.rename_folder = lambda *rest: os._exit(0)  # ty: ignore[invalid-assignment]
-        kind.run(places)
+        with unsynced():
+            kind.run(places)
 
     assert in_child(work) == 0
 
@@ -154,14 +156,22 @@ def stop_before_it_is_cleared_away(kind: Kind, places: Places) -> None:
         from refold.journal import carry
 
         carry.finish = lambda *rest: os._exit(0)  # ty: ignore[invalid-assignment]
-        kind.run(places)
+        with unsynced():
+            kind.run(places)
 
     assert in_child(work) == 0
 
 
-def stops(kind: Kind, folder: Path) -> Iterator[tuple[str, Callable[[Places], object]]]:
+def copied(places: Places, folder: Path) -> Places:
+    """Copy three places, which cost more to make."""
+    shutil.copytree(places.store.parent, folder)
+    if places.origin == ORIGIN:
+        return replace(places, store=folder / "store", vault=folder / "vault", root=folder / "root")
+    return find_places(folder / "store", folder / "vault", folder / "root", env={})
+
+
+def stops(kind: Kind, places: Places) -> Iterator[tuple[str, Callable[[Places], object]]]:
     """Yield the points at which a kind is stopped: around its steps, and after each where they are few."""
-    places = kind.make(folder)
     stopped_after(lambda: kind.run(places), 1)  # steps that come in several lists are recorded whole once those of the first are done
     (entry,) = left(places)
     assert entry.journal is not None
@@ -217,11 +227,10 @@ def as_before(kind: Kind, now: dict[str, Any], before: dict[str, Any]) -> bool:
     return {name: seen for name, seen in now.items() if name not in left_over} == before
 
 
-def row(kind: Kind, name: str, stop: Callable[[Places], object], folder: Path, ends: dict[str, dict]) -> str:
-    cells = []
+def row(kind: Kind, name: str, stop: Callable[[Places], object], made: Places, folder: Path, after: dict[str, Any]) -> str:
+    cells, before = [], picture(made)
     for direction in Direction:
-        places = kind.make(folder / direction)
-        before = picture(places)
+        places = copied(made, folder / direction)
         stop(places)
         entry = next(iter(left(places)), None)
         found = entry.condition.value if entry else "nothing"
@@ -235,7 +244,7 @@ def row(kind: Kind, name: str, stop: Callable[[Places], object], folder: Path, e
         if said == "done":
             now = picture(places)
             whole = direction is Direction.COMPLETE
-            assert (shape(now) == shape(ends["after"])) if whole else as_before(kind, now, before)
+            assert (shape(now) == shape(after)) if whole else as_before(kind, now, before)
             said = "all is as it should become" if whole else kind.undone
         cells.append(said)
     return f"| {kind.name} | {name} | {found} | {cells[0]} | {cells[1]} |"
@@ -247,11 +256,12 @@ def table() -> str:
     with TemporaryDirectory() as name:
         for number, kind in enumerate(KINDS):
             folder = Path(name, f"{number}")
-            places = kind.make(folder / "end")
-            stop_before_it_is_cleared_away(kind, places)
-            ends = {"after": picture(places)}
-            for at, (label, stop) in enumerate(stops(kind, folder / "stops")):
-                rows.append(row(kind, label, stop, folder / f"{at}", ends))
+            made = kind.make(folder / "made")
+            end = copied(made, folder / "end")
+            stop_before_it_is_cleared_away(kind, end)
+            after = picture(end)
+            for at, (label, stop) in enumerate(stops(kind, copied(made, folder / "stops"))):
+                rows.append(row(kind, label, stop, made, folder / f"{at}", after))
     return "\n".join([HEAD, *rows])
 
 

@@ -18,7 +18,7 @@ from refold.migrate import capture, finalize
 from refold.recover.intents import KNOWN
 from refold.store import Places, create, open_store
 from refold.store import places as find_places
-from tests.conftest import now
+from tests.conftest import now, points
 from tests.journal import CALLS, KILLED, changes_of, in_child, killing, left, unsynced
 from tests.log import Disk
 from tests.migrate import ANSWERS, canonicalized, moved, prepared, said
@@ -72,7 +72,7 @@ def test_killed_at_any_change_each_record_is_there_exactly_once(go_on: Callable[
         expected = said(store)
     assert (len(expected), len(set(expected))) == (14, 14)
     met = set()
-    for at in range(1, count + 1):
+    for at in points(count, every=3):
         places = copied(tmp_path / "model", tmp_path / f"{at}")
         assert in_child(lambda: move_in(places, move_id), Disk(killing(at), calls=CALLS)) == KILLED  # noqa: B023
         with open_store(places) as store:
@@ -105,7 +105,7 @@ def test_where_the_disk_is_full_for_once_it_says_so_and_is_completed_afterwards(
     with open_store(reference) as store:
         expected = said(store)
     codes = set()
-    for at in range(1, count + 1):
+    for at in points(count, every=3):
         places = copied(tmp_path / "model", tmp_path / f"{at}")
         codes.add(in_child(lambda: move_in(places, move_id), Disk(full(at), calls=CALLS)))  # noqa: B023
         run_again(places, move_id)
