@@ -182,6 +182,12 @@ def test_nothing_is_asked_for_nobody_nor_from_the_future(store: Store):
         asked(store, received=now() + 3 * DAY)
 
 
+def test_a_day_that_has_begun_in_the_east_alone_is_received_when_it_is_written_down(store: Store):
+    request = asked(store, received=now() + DAY // 2)
+    assert request.received == request.history[0][1]
+    assert request.due == request.received + 30 * DAY
+
+
 def test_ids_are_found_by_how_they_begin(store: Store):
     request = asked(store)
     assert requests.chosen(store, request.request_id.hex()[:8]) == request.request_id

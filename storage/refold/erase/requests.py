@@ -45,11 +45,15 @@ def ask(
     now: Clock,
     random: Random,
 ) -> Request:
-    """Write down a request for erasure; due 30 days after it was received where nobody says otherwise. Raises Usage."""
+    """Write down a request for erasure; due 30 days after it was received where nobody says otherwise. Raises Usage.
+
+    A day is given by its beginning in UTC, which is still to come in the morning of whoever lives further east: then it is received now.
+    """
     moment = now()
-    received = moment if received is None else received
+    asked = moment if received is None else received
+    received = min(asked, moment)
     due = received + DAYS_TO_ANSWER * times.DAY if due is None else due
-    if received > moment + times.DAY or due < received:
+    if asked > moment + times.DAY or due < received:
         raise Usage("a request is received before it is due, and not in time to come", hint="refold help requests")
     made = _new(selector, Stage.REQUESTED, received, due, moment, random)
     made = replace(made, asked_by=asked_by, mode=mode, suppresses=suppresses, suppresses_aliases=suppresses_aliases)
