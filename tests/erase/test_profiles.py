@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
+from refold import recipes
 from refold.calls.gateway import Mode
+from refold.erase.difference import OPERATOR
 from refold.extractors import Choice
 from refold.fold.recipe import ModelRecipe
+from refold.memory import Memory
 from refold.recover.verify import verify
+from refold.state import profiles
 from refold.state.digest import state_hash
 from refold.state.generation import State
 from refold.state.profiles import pending
+from refold.state.sight import Sight
 from refold.store import Store
+from tests.conftest import now
 from tests.erase.small import erase, everything_under, say, target
 from tests.erase.test_model import CANARY, copies, influenced, recorded, turn, words
 from tests.fold_model.asked import content, fact
@@ -28,8 +35,15 @@ def copies_all(asked: Asked) -> Reply:
     if not is_profile(asked):
         return copies(asked)
     facts = [(alias, " ".join(fact.values())) for alias, fact in told(asked)]
-    every = sentence(" ".join(text for _, text in facts), *(alias for alias, _ in facts))
+    every = sentence(" ".join(sorted(text for _, text in facts)), *(alias for alias, _ in facts))
     return answer(sentences(every, *(sentence(text, alias) for alias, text in facts)))
+
+
+def standing(store: Store) -> dict[bytes, str]:
+    """Return every sentence that an operator is shown of anybody, by its id."""
+    state = State.open(store)
+    sight = Sight(state, OPERATOR, recipes.relations())
+    return {row["fact_id"]: row["text"] for row in profiles.standing(sight, state.table("profiles").to_pylist())}
 
 
 @pytest.fixture
@@ -78,6 +92,30 @@ def test_e24_of_a_profile_that_copies_all_that_it_is_told_no_word_of_the_person_
     fold(chatting, by, full=True, mode=Mode.REPLAY)
     assert state_hash(State.open(chatting)) == kept
     assert verify(chatting.places, deep=True).is_whole
+
+
+def test_e43_the_plan_names_the_sentences_that_go_and_those_written_beside_them(store: Store, server: Server):
+    def script(asked: Asked) -> Reply:
+        if is_profile(asked):
+            return copies_all(asked)
+        name, does = dict(events(asked))["e1"].split()[-2:]
+        return answer(content(fact(does, does, relation="likes", entity=name)))
+
+    server.script, by = script, telling(server, facts_min=1)
+    say(store, turn("ruth", 1, f"My friend Ida {CANARY}"), turn("ada", 2, "My friend Addie sings"), turn("ben", 3, "My friend Cleo skates"))
+    say(store, replace(turn("ada", 4, "My friend Addie sails"), subjects=("ruth",)))
+    fold(store, by)
+    before = standing(store)
+    plan = Memory(store, now=now).plan_erasure(user_id="ruth")
+    planned = {fact.fact_id: fact.value for fact in plan.diff.sentences}
+    addie = ["Addie likes sails", "Addie likes sails Addie likes sings", "Addie likes sings"]  # the model was told both at once
+    assert sorted(planned.values()) == [*addie, *[f"Ida likes {CANARY}"] * 2]
+    assert sorted(fact.value for fact in plan.diff.of_others(plan.target.subjects).sentences) == addie
+    server.script = lambda asked: failure(500) if is_profile(asked) else script(asked)
+    erase(store, plan.target, choice=Choice(by))
+    after = standing(store)
+    assert {one: text for one, text in before.items() if one not in after} == planned
+    assert set(after.values()) == {"Cleo likes skates"}
 
 
 def test_the_profile_of_somebody_else_stays_and_is_not_asked_for_again(chatting: Store, server: Server, by: ModelRecipe):

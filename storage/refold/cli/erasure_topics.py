@@ -26,8 +26,9 @@ keys for everybody else are sealed, the old ones destroyed, and what is erased l
 too when a scan found something that you have seen to since: `refold audit --residue --request ID` shows where.
 
 A model is asked again about what it read beside what goes, and about nothing else: name it as `refold fold` does (--model, --recipe),
-unless the settings do. A backup from before is dark for what was erased, and erased again when it is restored. Asked about the past,
-memory says how many erasures came after (`--as-of`).
+unless the settings do. What it will read then, and write of others in place of the sentences that go, no plan knows. A backup from before
+is dark for what was erased, and erased again when it is restored. Asked about the past, memory says how many erasures came after
+(`--as-of`).
 
 Decisions come as JSON ({"12:0-9": "concerns"}) or as lines (12:0-9,namesake), by the id that the review shows: no name is in them. What
 others said can be kept for them without the person, in words of yours: `refold help redaction`.

@@ -26,6 +26,7 @@ def plan_lines(made: Plan, names: Mapping[SubjectId, str]) -> list[str]:
             f"{len(made.diff.gone):,} go, {len(others.gone):,} of them others know from shared events; {len(made.diff.again):,} hold again",
         ),
         *([("kept", f"{plural(len(made.target.kept), 'redacted version')} for others")] if made.target.kept else []),
+        *([("profiles", f"{plural(len(made.diff.sentences), 'sentence')} go; a model may be asked anew")] if made.diff.sentences else []),
         ("calls", f"{made.calls:,} recordings go dark"),
         *(
             (
@@ -45,7 +46,7 @@ def plan_lines(made: Plan, names: Mapping[SubjectId, str]) -> list[str]:
         shared = [(visible(names.get(one, one.hex()[:8])), plural(count, "event")) for one, count in list(made.others.items())[:SHOWN_MAX]]
         lines += ["", "whom else these events concern", *table(shared, indent="  ")]
     told = (
-        ("what others will not know any more", "-", others.gone),
+        ("what others will not know any more", "-", (*others.gone, *others.sentences)),
         ("what others go on knowing, by redacted versions", "=", made.kept),
         ("what holds again", "+", made.diff.again),
     )
@@ -95,6 +96,7 @@ def plan_data(made: Plan) -> dict[str, object]:
         "facts_again": facts_data(made.diff.again),
         "facts_kept": facts_data(made.kept),
         "versions": [{"event_id": one.event_id.hex(), "text": one.text} for one in made.target.kept],
+        "sentences_gone": facts_data(made.diff.sentences),
         "claims": made.diff.claims,
         "calls": made.calls,
         "recipients": recipients_data(made.recipients),

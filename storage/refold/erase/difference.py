@@ -7,7 +7,7 @@ erased statements touch are looked at: nothing else can change.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,9 +20,11 @@ from refold.fold.merge import Stance
 from refold.fold.rules import Rules, derive
 from refold.model import SubjectId, View, normalise
 from refold.reading import Claim, Fact, Standing
+from refold.state import profiles
 from refold.state.facts import Look
 from refold.state.generation import State
 from refold.state.sight import Sight
+from refold.state.tables import PROFILES
 from refold.state.telling import fact_of
 
 OPERATOR = View()  # every scope and label: the plan is of everyone's memory
@@ -37,12 +39,16 @@ class PlanDiff:
     again: tuple[Fact, ...]  # will hold, and do not now: what was beaten by what goes
     claims: int  # statements that go, whether they hold or not
     edges: int  # statements that two names are one entity's, that go
+    sentences: tuple[Fact, ...] = ()  # of profiles, that go: what a model writes anew is not known before
 
     def of_others(self, subjects: Iterable[SubjectId]) -> PlanDiff:
         """Return what changes for anybody but these: facts that rest on events which concern others too, or come back."""
         own = frozenset(subjects)
-        gone = tuple(fact for fact in self.gone if not fact.subjects or not own.issuperset(fact.subjects))
-        return PlanDiff(gone, self.again, self.claims, self.edges)
+
+        def others(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+            return tuple(fact for fact in facts if not fact.subjects or not own.issuperset(fact.subjects))
+
+        return PlanDiff(others(self.gone), self.again, self.claims, self.edges, others(self.sentences))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +78,13 @@ class Without(Sight):
         return said.seq not in self.gone and named not in self.gone and Sight.sees(self, said)
 
 
-def diff(state: State, target: Target, *, rules: Rules | None = None, reread: Reread | None = None) -> PlanDiff:
-    """Return what an erasure changes in what is known. Of what is not folded yet nothing is known, and nothing changes."""
+def diff(
+    state: State, target: Target, *, rules: Rules | None = None, reread: Reread | None = None, calls: Collection[bytes] = ()
+) -> PlanDiff:
+    """Return what an erasure changes in what is known. Of what is not folded yet nothing is known, and nothing changes.
+
+    `calls` are the recordings that go dark: what a model wrote in them goes, whichever facts it names.
+    """
     if state.absent is not None:
         return PlanDiff((), (), 0, 0)
     relations, rules = recipes.relations(), recipes.rules() if rules is None else rules
@@ -91,6 +102,7 @@ def diff(state: State, target: Target, *, rules: Rules | None = None, reread: Re
         _ordered([*facts_again, *(fact for says, fact in derived_after.items() if says not in derived_before)]),
         claims.num_rows,
         edges.num_rows,
+        _ordered(_sentences(now, then, mentions, calls)),
     )
 
 
@@ -157,6 +169,19 @@ def _derived(sight: Sight, rules: Rules, mentions: set[int]) -> dict[tuple[str, 
     look = Look(sight, rules)
     facts = [known.fact for component in sight.components(mentions) for known in derive(component.entity, rules, look)]
     return {tuple(map(normalise, (fact.entity, fact.relation, fact.qualifier, fact.value))): fact for fact in facts}
+
+
+def _sentences(now: Sight, then: Sight, mentions: set[int], calls: Collection[bytes]) -> Iterator[Fact]:
+    """Yield the sentences of profiles that stand now and will not: a premise goes, or the recording that they were written in."""
+    if not now.state.runs(PROFILES.name):
+        return
+    every = now.state.table(PROFILES.name).to_pylist()
+    rows = [row for row in every if row["mention"] in mentions or row["call_id"] in calls]
+    stays = {row["fact_id"] for row in profiles.standing(then, rows) if row["call_id"] not in calls}
+    for row in profiles.standing(now, rows):
+        if row["fact_id"] not in stays:
+            said = {claim.fact_id: claim for stance in now.stances(now.component_of(row["mention"])) for claim in stance.sayings}
+            yield profiles.as_fact(row, [said[premise] for premise in row["premises"]])
 
 
 def _ordered(facts: Iterable[Fact]) -> tuple[Fact, ...]:

@@ -60,6 +60,16 @@ class Recipient:
 
 
 @dataclass(frozen=True, slots=True)
+class _Told:
+    """A call that carried something of the events, and when."""
+
+    call_id: bytes
+    host: str
+    model: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
 class Hold:
     """A hold that stands against an erasure, by so many of its events."""
 
@@ -106,15 +116,17 @@ def make(store: Store, state: State, request: Request) -> Plan:
     target = target_of(store, request, found)
     reach = _reach(store, target)
     events = [store.log.event(seq) for seq in _events(store, reach)]
+    told = _told(store, frozenset(reach.ids))
     found_kept = redaction.require_keepable(store, state, request, target)
-    change, facts_kept = redaction.apart(diff(state, target, reread=redaction.foreseen(state, store, found_kept, target)))
+    foreseen = redaction.foreseen(state, store, found_kept, target)
+    change, facts_kept = redaction.apart(diff(state, target, reread=foreseen, calls=frozenset(one.call_id for one in told)))
     return Plan(
         target,
         change,
         reach.events,
         reach.shared,
         _others(events, target),
-        recipients(store, frozenset(reach.ids)),
+        _recipients(told),
         _holds(store, state, request, events),
         requests.undecided(request),
         found.alike,
@@ -174,12 +186,20 @@ def _others(events: Sequence[Event], target: Target) -> Mapping[SubjectId, int]:
 
 def recipients(store: Store, events: frozenset[EventId]) -> tuple[Recipient, ...]:
     """Return which hosts were sent something of some events, by the recordings that still open, and how long they keep it."""
+    return _recipients(_told(store, events))
+
+
+def _told(store: Store, events: frozenset[EventId]) -> list[_Told]:
+    """Return the calls that carried something of some events, without what they carried."""
+    every = ((one.call_id, one.inputs, one.recording) for one in Recordings(store, now=clock, random=os.urandom).all())
+    return [_Told(call, made.host, made.model, made.started_at) for call, ids, made in every if not events.isdisjoint(ids)]
+
+
+def _recipients(told: Sequence[_Told]) -> tuple[Recipient, ...]:
     days = {terms.host: terms.days for terms in settings.load().providers}
     seen: dict[tuple[str, str], list[int]] = {}
-    for recorded in Recordings(store, now=clock, random=os.urandom).all():
-        if not events.isdisjoint(recorded.inputs):
-            made = recorded.recording
-            seen.setdefault((made.host, made.model), []).append(made.started_at)
+    for one in told:
+        seen.setdefault((one.host, one.model), []).append(one.at)
     return tuple(
         Recipient(host, model, len(times), min(times), max(times), max(times) + days[host] * DAY if host in days else None)
         for (host, model), times in sorted(seen.items())
