@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from refold import times
-from refold.reading import Fact, Hit
+from refold.reading import Fact, Hit, Profile
 from refold.state.context import plain as escaped
 
 if TYPE_CHECKING:
@@ -80,11 +80,30 @@ class RecalledFact:
 
 
 @dataclass(frozen=True, slots=True)
+class RecalledSentence:
+    """A sentence that a model wrote, and the facts that it names: memory_why explains it by its id, as it does a fact."""
+
+    fact_id: str
+    text: str
+    premises: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class RecalledProfile:
+    """What a model wrote of somebody or something, from facts that hold: its wording, not what anybody said."""
+
+    entity: str
+    made_by: str
+    sentences: list[RecalledSentence]
+
+
+@dataclass(frozen=True, slots=True)
 class Facts:
     """What holds, or with history what held too."""
 
     notice: str
     facts: list[RecalledFact]
+    profiles: list[RecalledProfile]  # of whom was asked, where the memory's recipe asks for them
     similar: list[str]  # names like one by which nobody is known
     unfolded: int  # events that no fold has read yet: what they say is found by memory_search alone
 
@@ -176,6 +195,12 @@ def of_fact(fact: Fact) -> RecalledFact:
         source=plain(fact.source),
         quote=plain(fact.quote),
     )
+
+
+def of_profile(profile: Profile) -> RecalledProfile:
+    """Return what a model wrote of an entity."""
+    told = [RecalledSentence(one.fact_id.hex(), plain(one.text), [each.hex() for each in one.premises]) for one in profile.sentences]
+    return RecalledProfile(plain(profile.entity), profile.extractor, told)
 
 
 def of_explanation(explained: Explanation) -> Because:

@@ -149,7 +149,8 @@ class Tools:
     ) -> dict[str, Any]:
         """List what holds about a person or thing: entity, relation, value, since when, who said so, in which words.
 
-        A fact is what somebody said, not what is true. Where nobody is known by a name, `similar` has names like it.
+        A fact is what somebody said, not what is true; a profile is a model's wording of facts that hold, each named by its id. Where
+        nobody is known by a name, `similar` has names like it.
         """
         memory, scope = self._memory(), {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
         found = memory.facts(
@@ -165,7 +166,10 @@ class Tools:
         )
         similar = memory.similar(entity, **scope) if entity and not found else []
         told = [answers.of_fact(fact) for fact in found]
-        return as_data(answers.Facts(NOTICE, told, [answers.plain(name) for name in similar], memory.unfolded(**scope)))
+        asked = relation is None  # a profile is of all relations
+        written = memory.profiles(**scope, entity=entity, as_of=as_of, valid_at=valid_at) if asked else []
+        profiles = [answers.of_profile(profile) for profile in written]
+        return as_data(answers.Facts(NOTICE, told, profiles, [answers.plain(name) for name in similar], memory.unfolded(**scope)))
 
     def why(
         self,
