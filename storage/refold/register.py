@@ -108,18 +108,25 @@ def add(
     owner: Owner = Owner.OPERATOR,
     due: int | None = None,
     evidence: str = "",
+    made: int | None = None,
     now: Clock,
     random: Random,
 ) -> Copy:
-    """Write down a copy. One of the same kind and place is made anew: it is open again. Raises Usage."""
+    """Write down a copy. One of the same kind and place is made anew: it is open again. Raises Usage.
+
+    `made` is when it was made, of one that was found later: the erasures since concern it. Else it is of now.
+    """
     if not place.strip():
         raise Usage("a copy needs a place: where it is", hint="refold help register")
+    moment = now()
+    if made is not None and made > moment:
+        raise Usage("a copy that is written down was made before that", hint="refold help register")
 
     def changed(known: list[Copy]) -> tuple[list[Copy], Copy]:
         same = next((one for one in known if (one.kind, one.place) == (kind, place)), None)
         copy_id = same.copy_id if same else random(ID_BYTES).hex()
-        made = Copy(copy_id, kind, place, owner, Standing.OPEN, store.log.refresh()[0].epoch, now(), due, evidence)
-        return [*(one for one in known if one is not same), made], made
+        written = Copy(copy_id, kind, place, owner, Standing.OPEN, _epoch_at(store, made), moment, due, evidence)
+        return [*(one for one in known if one is not same), written], written
 
     return _change(store, changed, random=random)
 
@@ -133,10 +140,19 @@ def confirm(store: Store, prefix: str, state: Standing, *, evidence: str, now: C
         found = [one for one in known if one.copy_id.startswith(prefix.lower())] if prefix else []
         if len(found) != 1:
             raise Usage("no copy has this id" if not found else "several copies have ids that begin so", hint=HINT)
-        made = replace(found[0], state=state, evidence=evidence, epoch=store.log.refresh()[0].epoch)
+        # One that is open still holds what it held: else a certificate would take it for made anew, and for done.
+        epoch = found[0].epoch if state is Standing.OPEN else store.log.refresh()[0].epoch
+        made = replace(found[0], state=state, evidence=evidence, epoch=epoch)
         return [*(one for one in known if one is not found[0]), made], made
 
     return _change(store, changed, random=random)
+
+
+def _epoch_at(store: Store, moment: int | None) -> int:
+    """Return the epoch of the keys at a time, or now: the one before the first erasure since."""
+    head, _ = store.log.refresh()
+    since = [] if moment is None else [header.epoch for _, header in store.log.erasures() if header.recorded_at > moment]
+    return min(since, default=head.epoch + 1) - 1
 
 
 def _change(store: Store, how: Callable[[list[Copy]], tuple[list[Copy], Copy]], *, random: Random) -> Copy:

@@ -146,6 +146,26 @@ def test_a_plan_shows_copies_with_their_dues_and_a_certificate_is_made_anew_when
     assert shell.json("copies", "confirm", table, "--evidence", "burnt").data["certificates"] == []
 
 
+def test_a_copy_that_is_found_later_comes_into_the_certificate_of_what_was_erased_since(shell: Shell, monkeypatch: pytest.MonkeyPatch):
+    request_id = asked(shell, monkeypatch)
+    shell("erase", "review", request_id, "--all", "concerns")
+    shell("erase", "plan", request_id)
+    shell("erase", "approve", request_id)
+    assert confirmed(shell, request_id, form="json").data["stage"] == "certified"
+    except_one = [{"request_id": request_id, "state": "certified-except"}]
+    assert shell.json("copies", "add", "export", "of today").data["certificates"] == []
+    assert shell("copies", "add", "export", "of tomorrow", "--made", "2999-01-01").code == 2
+    found = shell.json("copies", "add", "export", "an old disk", "--made", "2020-01-01").data
+    assert found["certificates"] == except_one
+    assert shell.json("copies", "add", "backup", "a drawer", "--made", "2020-01-01").data["certificates"] == except_one
+    said = shell.json("erase", "certificate", request_id).data["certificate"]
+    assert [(copy["kind"], copy["state"]) for copy in said["copies"]] == [("export", "open"), ("backup", "dark")]
+    old = found["copy"]["copy_id"]
+    assert shell.json("copies", "confirm", old, "--state", "open", "--evidence", "they refuse").data["certificates"] == []
+    done = shell.json("copies", "confirm", old, "--evidence", "they did it").data["certificates"]
+    assert done == [{"request_id": request_id, "state": "certified"}]
+
+
 def test_undecided_mentions_stop_the_run(shell: Shell, monkeypatch: pytest.MonkeyPatch):
     request_id = asked(shell, monkeypatch)
     assert "undecided" in shell("erase", "plan", request_id).err

@@ -94,7 +94,7 @@ What is known of a person, and who was told, as they may ask: `refold subject re
         "what is elsewhere of a memory: `refold copies add`, `list`, `confirm`",
         """
     refold copies list                    what is elsewhere, its state, who owes it and by when
-    refold copies add KIND PLACE --owner WHO --due DATE
+    refold copies add KIND PLACE --owner WHO --due DATE [--made DATE]
     refold copies confirm ID --state done|dark|beyond-use --evidence TEXT
 
 `refold backup`, `backup --keys` and `mirror` write themselves down. What else leaves, somebody has to: exports, replicas, outputs of
@@ -104,7 +104,9 @@ search index, facts and generations are no copies: every erasure makes them anew
 
 An erasure lists in its certificate what was made before it. Backups and mirrors of the store are dark by then, for whoever was erased:
 their keys are gone. A backup of the keys is not: destroy it, confirm that, and make it again. As long as one is open, the certificate
-says certified-except; when you confirm it, the certificate is made anew, with the SHA-256 of the one it replaces.
+says certified-except; when you confirm it, the certificate is made anew, with the SHA-256 of the one it replaces. One that is found later
+comes into the certificates of what was erased since --made. `done` is for a copy that is gone: one from which somebody was only taken out
+is added again, and is open for whoever goes next.
 
 The register is sealed in the vault, and outlives erasures: write nobody's name into it who may have to go.
 """,

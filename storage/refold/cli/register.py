@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from refold import times
@@ -15,6 +16,7 @@ from refold.errors import RefoldError
 from refold.outside import clock
 
 if TYPE_CHECKING:
+    from refold.erase.model import Stage
     from refold.register import Copy
     from refold.store import Places
 
@@ -47,19 +49,17 @@ def _configure_add(command: ArgumentParser) -> None:
         "--owner", type=arguments.one_of(*OWNERS), default="operator", metavar="WHO", help=f"who owes it: {', '.join(OWNERS)}"
     )
     command.add_argument("--due", metavar="DATE", help="by when it has to be gone or dark")
+    command.add_argument("--made", metavar="DATE", help="when it was made, if it was found later: the erasures since concern it")
     command.add_argument("--evidence", default="", metavar="TEXT", help="what is known of it")
 
 
 def _add(given: Namespace) -> Outcome:
-    from refold import register
-
-    due = times.parse(given.due, what="--due") if given.due else None
     with opened(given) as memory:
-        memory._operator_only()
-        kind, owner = register.Kind(given.kind), register.Owner(given.owner)
-        made = register.add(memory.store, kind, given.place, owner=owner, due=due, evidence=given.evidence, now=clock, random=os.urandom)
+        made = memory.copy_add(given.kind, given.place, owner=given.owner, due=given.due, evidence=given.evidence, made=given.made)
         live = memory.store.keyring.epoch
-    return Outcome({"copy": _data(made, live)}, [f"copy {made.copy_id}"], format_version=FORMAT_VERSION)
+        renewed = memory.erase_renew() if given.made else {}
+    data = {"copy": _data(made, live), "certificates": _certificates(renewed)}
+    return Outcome(data, [f"copy {made.copy_id}", *_renewed(renewed)], format_version=FORMAT_VERSION)
 
 
 def _list(given: Namespace) -> Outcome:
@@ -102,12 +102,17 @@ def _confirm(given: Namespace) -> Outcome:
         made = register.confirm(memory.store, given.copy, state, evidence=given.evidence, now=clock, random=os.urandom)
         live = memory.store.keyring.epoch
         renewed = memory.erase_renew()
-    data = {"copy": _data(made, live), "certificates": [{"request_id": one.hex(), "state": str(stage)} for one, stage in renewed.items()]}
-    lines = [
-        f"copy {made.copy_id} is {made.standing(live)}",
-        *(f"the certificate of {one.hex()[:8]} is made anew: {stage}" for one, stage in renewed.items()),
-    ]
+    data = {"copy": _data(made, live), "certificates": _certificates(renewed)}
+    lines = [f"copy {made.copy_id} is {made.standing(live)}", *_renewed(renewed)]
     return Outcome(data, lines, format_version=FORMAT_VERSION)
+
+
+def _certificates(renewed: Mapping[bytes, Stage]) -> list[dict[str, str]]:
+    return [{"request_id": one.hex(), "state": str(stage)} for one, stage in renewed.items()]
+
+
+def _renewed(renewed: Mapping[bytes, Stage]) -> list[str]:
+    return [f"the certificate of {one.hex()[:8]} is made anew: {stage}" for one, stage in renewed.items()]
 
 
 def _data(one: Copy, live_epoch: int) -> dict[str, object]:

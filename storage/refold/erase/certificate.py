@@ -142,30 +142,37 @@ def said(evidence: Evidence) -> Body:
         "replaces": None,
         "remains": [*REMAINS, *_left(evidence), *_kept_out(request)],
         "derived": BY_CONSTRUCTION,
-        "copies": [
-            {"id": copy.copy_id, "kind": copy.kind, "state": copy.state, "owner": copy.owner, "due": copy.due} for copy in evidence.copies
-        ],
+        "copies": [_listed(copy) for copy in evidence.copies],
         "root": {"custody": evidence.root.custody, "destroyed_at": evidence.root.destroyed_at, "dark_at": evidence.root.dark_at},
         "disclaimers": [*CLAIMED_NOT, disclaimers.OF_ROOT[evidence.root.custody]],
     }
 
 
-def renewed(body: Body, raw: bytes, states: Mapping[str, str], *, made_at: int) -> Body | None:
+def renewed(body: Body, raw: bytes, states: Mapping[str, str], *, copies: Sequence[Copy] = (), made_at: int) -> Body | None:
     """Return what a certificate says anew once copies are in these states, by their ids; None where that is what it says already.
 
-    All else stays: what was reached and found is as it was seen then.
+    `copies` are those that concern it: one that it does not know was found since, and comes last. All else stays: what was reached and
+    found is as it was seen then.
     """
-    copies = [{**copy, "state": states.get(copy["id"], copy["state"])} for copy in body["copies"]]
+    known = {copy["id"] for copy in body["copies"]}
+    listed = [{**copy, "state": states.get(copy["id"], copy["state"])} for copy in body["copies"]]
+    listed += [_listed(copy) for copy in copies if copy.copy_id not in known]
+    is_open = any(copy["state"] == "open" for copy in listed)
     stands = {
-        Reason.COPIES.value: any(copy["state"] == "open" for copy in copies),
+        Reason.COPIES.value: is_open,
         Reason.ROOT.value: body["root"]["dark_at"] > made_at,
     }
     why = [reason for reason in body["reasons"] if stands.get(reason, True)]
-    if copies == body["copies"] and why == body["reasons"]:
+    why += [Reason.COPIES.value] if is_open and Reason.COPIES.value not in why else []
+    if listed == body["copies"] and why == body["reasons"]:
         return None
     said = {name: body[name] for name in KIND.fields}
     state = state_of(map(Reason, why)).value
-    return said | {"copies": copies, "reasons": why, "state": state, "replaces": sha256(raw).hexdigest()}
+    return said | {"copies": listed, "reasons": why, "state": state, "replaces": sha256(raw).hexdigest()}
+
+
+def _listed(copy: Copy) -> dict[str, object]:
+    return {"id": copy.copy_id, "kind": copy.kind, "state": copy.state, "owner": copy.owner, "due": copy.due}
 
 
 def _left(evidence: Evidence) -> Iterator[str]:

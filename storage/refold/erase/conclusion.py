@@ -98,10 +98,10 @@ def conclude(
 
 
 def renew(store: Store, *, now: Clock, random: Random) -> dict[bytes, Stage]:
-    """Make anew the certificates that waited for copies, or for a root, which are gone since; return what they say now, by request."""
+    """Make anew the certificates that say otherwise of copies, or of a root, than is known now; return what they say, by request."""
     renewed = {}
     for one in requests.outlines(store):
-        if one.stage is Stage.CERTIFIED_EXCEPT and (state := prove.renew(store, one.request_id, now=now)):
+        if one.stage in (Stage.CERTIFIED, Stage.CERTIFIED_EXCEPT) and (state := prove.renew(store, one.request_id, now=now)):
             renewed[one.request_id] = Stage(state.value)
             if renewed[one.request_id] is not one.stage:
                 requests.end(store, one.request_id, renewed[one.request_id], now=now, random=random)

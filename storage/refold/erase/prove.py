@@ -93,12 +93,14 @@ def prove(
 def renew(store: Store, request_id: bytes, *, now: Clock) -> State | None:
     """Make a certificate anew where a copy, or the root, is not what it says any more; return its state. None where nothing changed.
 
+    A copy of before that was found since comes in.
     Raises Usage where there is none, Corrupt, WriteFailed.
     """
     raw = read(store, request_id)
     body = verify(raw, known_keys(store)).body
     made_at = max(now(), body["made_at"])
-    said = certificate.renewed(body, raw, _standings(store, body["reached"]["epoch_before"]), made_at=made_at)
+    epoch = body["reached"]["epoch_before"]
+    said = certificate.renewed(body, raw, _standings(store, epoch), copies=_before(store, epoch), made_at=made_at)
     if said is None:
         return None
     files.replace(path_of(store, request_id), sign(KIND, said, origin=store.origin, signer=store.log.signer(), made_at=made_at))
@@ -116,8 +118,12 @@ def _standings(store: Store, epoch: int) -> dict[str, str]:
 
 def concerned(store: Store, reached: Reached) -> list[Copy]:
     """Return the copies of the register that were made before an erasure: only these can hold what left."""
+    return _before(store, reached.epoch_before)
+
+
+def _before(store: Store, epoch: int) -> list[Copy]:
     live = store.keyring.epoch
-    known = [one for one in register.copies(store) if one.epoch <= reached.epoch_before]
+    known = [one for one in register.copies(store) if one.epoch <= epoch]
     return [Copy(one.copy_id, str(one.kind), str(one.standing(live)), str(one.owner), one.due) for one in known]
 
 

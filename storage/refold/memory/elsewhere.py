@@ -53,8 +53,20 @@ class Elsewhere(Opened):
         self._operator_only()
         return register.copies(self.store)
 
-    def copy_add(self, kind: str, place: str, *, owner: str = "operator", due: When | None = None, evidence: str = "") -> Copy:
-        """Write down a copy: what it is, where, who owes that it goes and by when. Raises Usage."""
+    def copy_add(
+        self,
+        kind: str,
+        place: str,
+        *,
+        owner: str = "operator",
+        due: When | None = None,
+        evidence: str = "",
+        made: When | None = None,
+    ) -> Copy:
+        """Write down a copy: what it is, where, who owes that it goes and by when. Raises Usage.
+
+        `made` is when it was made, of one that was found later; `erase_renew` then says so in the certificates since.
+        """
         from refold import register
 
         self._operator_only()
@@ -64,6 +76,7 @@ class Elsewhere(Opened):
             given.text(place, "place"),
             owner=given.one_of(owner, register.Owner, "an owner"),
             due=given.moment(due, "due"),
+            made=given.moment(made, "made"),
             evidence=given.text(evidence, "evidence"),
             now=self._now,
             random=self._random,
