@@ -42,13 +42,16 @@ VERBS: dict[str, Verbs] = {
     "subject add": (("subject_add", "subject_of_entity"), NAMED | {"from_entity": "subject_of_entity"}),
     "subject list": (("subjects",), SHOWN),
     "subject readmit": (("subject_add",), NAMED),
-    "subject report": (("subject_report",), SELECTED),
+    "subject report": (("subject_report", "copy_add"), SELECTED | {"to": "whoever calls it writes it down, and adds the copy"}),
     "erase request": (
         ("erase_request", "plan_erasure", "erase_ask"),
         SELECTED | {"keep_ciphertext": "mode", "no_suppress": "suppresses", "suppress_aliases": "suppresses_aliases"},
     ),
     "erase find": (("erase_find",), REQUEST),
-    "erase review": (("erase_show", "erase_decide"), REQUEST | SHOWN | dict.fromkeys(("all", "decide", "variant"), "decisions")),
+    "erase review": (
+        ("erase_show", "erase_decide", "erase_shared", "erase_keep"),
+        REQUEST | SHOWN | dict.fromkeys(("all", "decide", "variant"), "decisions"),
+    ),
     "erase plan": (("erase_plan", "plan_erasure"), REQUEST),
     "erase approve": (("erase_approve",), REQUEST),
     "erase run": (("erase_run", "erase"), READ_BY | REQUEST | {"confirm": "whoever calls it has confirmed it"}),

@@ -48,6 +48,8 @@ OPERATORS = {
     "erase_find": lambda memory: memory.erase_find(bytes(16)),
     "erase_hold": lambda memory: memory.erase_hold(Selector(before=1), "a court"),
     "erase_plan": lambda memory: memory.erase_plan(bytes(16)),
+    "erase_shared": lambda memory: memory.erase_shared(bytes(16)),
+    "erase_keep": lambda memory: memory.erase_keep(bytes(16), {}),
     "erase_refuse": lambda memory: memory.erase_refuse(bytes(16), "a court"),
     "erase_release": lambda memory: memory.erase_release(bytes(16)),
     "erase_renew": lambda memory: memory.erase_renew(),

@@ -87,7 +87,10 @@ overdue; somebody still finds, reviews and approves. `python -m flows.erase ID` 
     [retention]
     keep = [{ kind = "chat", days = 730 }]       by the kind of source
 
-What is known of a person, and who was told, as they may ask: `refold subject report --user NAME`.
+What is known of a person, and who was told, as they may ask: `refold subject report --user NAME`: a letter, or with --format json data for
+their own use (schemas/subject_report.1.json). It says where everything came from, until when it is kept, and where copies are; what is
+also about others is marked, for you to leave out what is theirs. --to FILE writes it down, for your eyes alone, and into the register of
+copies: give the file a name that says nothing of the person.
 """,
     ),
     "register": (

@@ -164,5 +164,5 @@ RUNS = {
     "subject show": Command(_configure_show, _show),
     "subject alias": Command(_configure_alias, _alias),
     "subject readmit": Command(_configure_aliases, _readmit),
-    "subject report": Command(selectors.configure, reported.run),
+    "subject report": Command(reported.configure, reported.run),
 }

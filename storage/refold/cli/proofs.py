@@ -39,10 +39,10 @@ def add_receipt(command: ArgumentParser, what: str) -> None:
     command.add_argument("--receipt", type=Path, metavar="FILE", help=f"write a signed receipt {what} to a new file")
 
 
-def check_new(path: Path | None) -> None:
+def check_new(path: Path | None, *, what: str = "the receipt") -> None:
     """Refuse a file that is there, before anything is done for it. Raises Usage."""
     if path is not None and (path.exists() or not path.absolute().parent.is_dir()):
-        raise Usage("the receipt needs the name of a new file in a folder that is there", path=path)
+        raise Usage(f"{what} needs the name of a new file in a folder that is there", path=path)
 
 
 def _write(path: Path, raw: bytes) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from refold import settings
 from refold.errors import Usage
 from refold.memory.opened import Opened
 from refold.model import AliasKind, SubjectId
@@ -42,11 +43,15 @@ class People(Opened):
         return self.subject_add([(AliasKind.NAME, name)])
 
     def subject_report(self, selector: Selector, *, progress: Callable[[int, int], None] | None = None) -> Report:
-        """Return all that is known of whoever a selector means, as the person may ask for it."""
+        """Return all that is known of whoever a selector means, as the person may ask for it, with what is about others marked.
+
+        An answer that is handed over is a copy elsewhere: `copy_add("export", place)` writes it down.
+        """
         from refold.erase import find, report
 
         self._operator_only()
         if selector.is_empty:
             raise Usage("nobody and nothing is selected", hint="refold help requests")
         with self._knowing() as state:
-            return report.report(self.store, state, selector, progress=progress or find.silent)
+            keep = settings.load().retention
+            return report.report(self.store, state, selector, keep=keep, now=self._now, progress=progress or find.silent)
