@@ -79,21 +79,23 @@ def test_what_follows_two_dashes_is_no_option():
     assert not arguments.wants_json(["add", "--", "--format", "json"])
 
 
-def test_the_envelope_has_the_keys_of_its_schema_in_every_case():
+def test_the_envelope_has_the_keys_of_its_schema_in_every_case(capsys):
     keys = ["output_schema_version", "command", "format_version", "status", "exit_class", "data", "findings", "disclaimers"]
     for argv in (["--help"], ["help", "json"], ["bogus"], ["search"], [], ["--version"], ["facts", "--limit", "x"], ["--help", "--bogus"]):
-        printed = run(*argv, "--format", "json")
-        assert printed.stderr == ""
-        assert list(json.loads(printed.stdout)) == keys
-        assert printed.stdout.count("\n") == 1
+        cli.main([*argv, "--format", "json"])
+        printed = capsys.readouterr()
+        assert printed.err == ""
+        assert list(json.loads(printed.out)) == keys
+        assert printed.out.count("\n") == 1
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_a_help_that_ends_well(name):
-    printed = run(*name.split(), "--help")
-    assert (printed.returncode, printed.stderr) == (0, "")
-    assert printed.stdout.startswith(f"usage: refold {name}")
-    assert max(map(len, printed.stdout.splitlines())) <= 100
+def test_every_command_has_a_help_that_ends_well(name, capsys):
+    code = cli.main([*name.split(), "--help"])
+    printed = capsys.readouterr()
+    assert (code, printed.err) == (0, "")
+    assert printed.out.startswith(f"usage: refold {name}")
+    assert max(map(len, printed.out.splitlines())) <= 100
 
 
 def test_the_overview_lists_every_command_and_exit_code():

@@ -210,7 +210,7 @@ def work_alone(places: Places, number: int, commits: int, together: Any, taken: 
 def test_eight_processes_write_dense_complete_and_fair(store: Store):
     """No number twice, none missing, nobody starved, one id for each person whoever met them first."""
     processes, commits = 8, 50
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")  # a new Python would import for longer than it writes
     together, taken = context.Barrier(processes), context.Queue()
     run(context.Process(target=work_alone, args=(store.places, number, commits, together, taken)) for number in range(processes))
     said = heard(store)
