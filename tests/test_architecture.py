@@ -85,6 +85,7 @@ OWNERS = {
     "pkcs11": {"refold.keys.hsm"},
     "prefect": {"flows"},
     "pyarrow.parquet.encryption": {"refold.state.runs"},
+    "wordllama": {"refold.state.embedding"},
 }
 
 # What only files.py may call: everything that makes a name or its bytes durable.
@@ -105,6 +106,7 @@ CACHE_OWNERS = {
     "refold.recipes",  # the shipped configs
     "refold.search_recipe",
     "refold.settings",  # where they lie
+    "refold.state.embedding",  # the weights of its wheel
     "refold.state.score",  # tables of numbers
     "refold.state.search",
     "refold.words",  # a pattern
@@ -313,6 +315,7 @@ PLANTED = [
     (foreign_owners, "refold.memory", "import prefect\n"),
     (foreign_owners, "refold.keys.custody", "def f():\n    from pkcs11 import lib\n"),
     (foreign_owners, "refold.keys.roots", "import fcntl\n"),
+    (foreign_owners, "refold.state.rows", "from wordllama import WordLlama\n"),
     (durable_writes, "refold.log.append", "import os\nos.link('a', 'b')\n"),
     (durable_writes, "refold.state.runs", "from pathlib import Path\nPath('a').unlink()\n"),
     (durable_writes, "refold.state.runs", "from pathlib import Path\nPath('a').rename('b')\n"),

@@ -15,7 +15,9 @@ ERASURE = "what is removed here stays wherever else it went: backups, copies, sc
 ESCROW = "a backup of the keys opens, for its recipient, all that these keys open, also what is erased later, in older copies of the store"
 SCAN = "a scan finds what was looked for in the encodings it knows: not pictures, sound, ciphertext or other words for the same"
 FOUND = "a search finds the ways of writing a name that it knows: nicknames, slips and relations that it does not know stay unfound"
-WORDS = "an answer to a search shares words with the question, or their stems: what says the same in other words is not found"
+WORDS = (
+    "without vectors, an answer to a search shares words with the question, or their stems: what says the same in other words is not found"
+)
 HELD = "a hold forbids erasures by this program alone, and keeps nothing that somebody else may remove"
 
 OF_ROOT = {"file": ROOT_FILE, "pkcs11": ROOT_TOKEN}  # by custody

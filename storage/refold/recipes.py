@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -66,6 +68,12 @@ def _text(path: Path) -> str:
         raise Usage(f"a recipe or its prompt is no readable file; by name there are {known}", path=path, hint=HINT) from None
 
 
-def search() -> search_recipe.Recipe:
-    """Return the recipe of configs/search.toml."""
-    return search_recipe.shipped()
+def search(env: Mapping[str, str] = os.environ) -> search_recipe.Recipe:
+    """Return the recipe of search: of the search.toml beside the user's own settings, or else of the shipped configs. Raises Usage."""
+    own = Path(env["REFOLD_CONFIG"]).parent / "search.toml" if env.get("REFOLD_CONFIG") else None
+    if own is None or not own.is_file():
+        return search_recipe.shipped()
+    try:
+        return search_recipe.of(own.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError):
+        raise Usage("the search recipe is not a readable UTF-8 file", path=own) from None

@@ -1,6 +1,7 @@
 """The recipe of search: the constants of configs/search.toml as frozen values.
 
-The `index` part is baked into the postings of a generation, which records its digest; the `query` part is used at read.
+The `index` part is baked into the postings of a generation, which records its digest; the `query` part is used at read. Whether there
+are vectors is of the first kind, and what they weigh of the second.
 """
 
 from __future__ import annotations
@@ -9,13 +10,14 @@ import hashlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from refold import canonical, settings
 from refold.errors import Usage
 from refold.words import WORDS_VERSION
 
+VECTORS_VERSION = "vectors/1"  # part of the digest where there are vectors: change it when the same text gives another one
 UNIT = 4096  # one, in the fixed-point integers of every score: sums of floats differ from run to run
 
 
@@ -95,12 +97,23 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Vectors:
+    """How the likeness of vectors counts."""
+
+    weight: float
+    previous: float
+    next: float
+    least: float
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
-    """All of search.toml. `digest` names the part that postings depend on."""
+    """All of search.toml. `digest` names the part that postings and vectors depend on."""
 
     index: Index
     query: Query
     digest: bytes
+    vectors: Vectors | None = None  # None: there are none
 
     @classmethod
     def load(cls, text: str) -> Recipe:
@@ -109,7 +122,8 @@ class Recipe:
             tables = tomllib.loads(text)
         except tomllib.TOMLDecodeError:
             raise Usage("the search recipe is not valid TOML", path="search.toml") from None
-        top = _exactly(tables, {"index", "query"}, "")
+        top = _exactly(tables, {"index", "query", "vectors"}, "")
+        vectors = _vectors(_exactly(top["vectors"], {"use", *_names(Vectors)}, "vectors."))
         index, query = _exactly(top["index"], _names(Index), "index."), _exactly(top["query"], _names(Query), "query.")
         own = _exactly(index["fields"], _names(Fields), "index.fields.")
         return cls(
@@ -125,8 +139,15 @@ class Recipe:
                 context=_numbers(Context, query["context"], "query.context."),
                 cues=_numbers(Cues, query["cues"], "query.cues."),
             ),
-            hashlib.sha256(WORDS_VERSION.encode() + canonical.encode(index)).digest(),
+            hashlib.sha256(WORDS_VERSION.encode() + canonical.encode(index) + (VECTORS_VERSION.encode() if vectors else b"")).digest(),
+            vectors,
         )
+
+
+@lru_cache(maxsize=4)
+def of(text: str) -> Recipe:
+    """Return the recipe of the text of a search.toml: the same one for the same text."""
+    return Recipe.load(text)
 
 
 @cache
@@ -138,6 +159,13 @@ def shipped() -> Recipe:
 def fixed(value: float) -> int:
     """Return a number in units of 1/4096, rounded to nearest."""
     return round(value * UNIT)
+
+
+def _vectors(table: Mapping[str, Any]) -> Vectors | None:
+    if not isinstance(table["use"], bool):
+        raise Usage("the search recipe's vectors.use is neither true nor false", path="search.toml")
+    numbers = {name: _number(table[name], f"vectors.{name}") for name in _names(Vectors)}
+    return Vectors(**numbers) if table["use"] else None
 
 
 def _names(section: type) -> set[str]:

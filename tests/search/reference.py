@@ -1,14 +1,16 @@
-"""Search as a plain program over a list of events: slow, and nothing is shared with the real one but words, cues and the recipe."""
+"""Search as a plain program over a list of events: slow; shared with the real one are words, cues, vectors of texts and the recipe."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from refold.model import Event, part_key
 from refold.search_recipe import Recipe, fixed
 from refold.state.cues import Cue, Dates, asks_when, cues_of, date_words
+from refold.state.embedding import embedder
 from refold.state.postings import caption_words
 from refold.state.rows import is_spoken
 from refold.times import DAY
@@ -51,19 +53,66 @@ def ranking(events: Sequence[Event], query: str, recipe: Recipe) -> list[tuple[i
             df = sum(stem in own[event.seq] for event in events)
             idf[stem] = fixed(math.log1p((len(events) - df + 0.5) / (df + 0.5))) * factor // UNIT
 
-    scores = []
+    scores, totals = [], {}
     for event in events:
-        total = sum(rarity * _impact(_tf(stem, event, own, other, near, recipe), recipe.query.saturation) for stem, rarity in idf.items())
+        total = totals[event.seq] = sum(
+            rarity * _impact(_tf(stem, event, own, other, near, recipe), recipe.query.saturation) for stem, rarity in idf.items()
+        )
         if total > 0:
             scores.append((event, total))
     scores.sort(key=lambda one: (-one[1], one[0].seq))
+    scores = scores[: recipe.query.candidates]
+    vectors = recipe.vectors
+    alike = _likenesses(events, words, speakers, persons, query, near, recipe) if vectors else {}
+    best = sorted((seq for seq, one in alike.items() if one.mixed > 0), key=lambda seq: (-alike[seq].mixed, seq))
+    for event in events:
+        found = event.seq in best[: recipe.query.candidates] and totals[event.seq] == 0
+        if vectors and found and alike[event.seq].cosine >= fixed(vectors.least):
+            scores.append((event, 0))
     result = []
-    for event, total in scores[: recipe.query.candidates]:
+    for event, total in scores:
         score = _coverage(total, idf, recipe.query.saturation) * fixed(recipe.query.coverage) // UNIT
-        score += _context(event, idf, own, near, recipe)
+        score += _context(event, idf, own, near, recipe) if idf else 0
+        score += alike[event.seq].cosine * fixed(vectors.weight) // UNIT if vectors and alike else 0
         score += _cues(event, query, named, speakers[event.seq], near[event.seq][0] is None, recipe)
         result.append((event.seq, score))
     return sorted(result, key=lambda one: (-one[1], one[0]))
+
+
+@dataclass
+class Alike:
+    """The likeness of one event: before it is divided by a length, and after."""
+
+    mixed: int
+    cosine: int
+
+
+def _likenesses(events, words, speakers, persons, query, near, recipe):
+    """Return the likeness of every event, by its number; of none where the query says nothing but names."""
+    names = {word for word in words if len(word) > 1 and not word.isdecimal() and any(word in person for person in persons)}
+    asked = _vector([word for word in words_of(query) if word not in names]) if words else [0]
+    if not any(asked):
+        return {}
+    own = {event.seq: _vector([word for word in words_of(event.text) if word not in (speakers[event.seq] or ())]) for event in events}
+    found = {}
+    for event in events:
+        previous, following = near[event.seq][0], near[event.seq][2]
+        shares = [(1.0, own[event.seq])]
+        shares += [(recipe.vectors.previous, own[previous.seq])] if previous else []
+        shares += [(recipe.vectors.next, own[following.seq])] if following else []
+        total = sum(share * _cosine(asked, one) for share, one in shares)
+        square = sum(share * other * _cosine(one, two) for share, one in shares for other, two in shares)
+        found[event.seq] = Alike(round(total * UNIT * UNIT), round(UNIT * total / (math.sqrt(square) or 1)))
+    return found
+
+
+def _vector(words):
+    return [byte - 256 if byte > 127 else byte for byte in embedder().vector(words)]
+
+
+def _cosine(one, other):
+    lengths = math.sqrt(sum(x * x for x in one)) * math.sqrt(sum(x * x for x in other))
+    return sum(x * y for x, y in zip(one, other, strict=True)) / lengths if lengths else 0.0
 
 
 def _impacts(stems, field, recipe, *, floor=0):
@@ -101,7 +150,7 @@ def _impact(tf, saturation):
 
 
 def _coverage(total, idf, saturation):
-    return 10 * UNIT * total // ((UNIT + fixed(saturation)) * sum(idf.values()))
+    return 10 * UNIT * total // ((UNIT + fixed(saturation)) * max(sum(idf.values()), 1))
 
 
 def _context(event, idf, own, near, recipe):

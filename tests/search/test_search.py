@@ -16,7 +16,7 @@ from refold.state.generation import State
 from refold.state.search import find, search
 from refold.store import Store
 from tests.search.reference import ranking
-from tests.state.made import DAY, NOW, a_store, add, fold, say
+from tests.state.made import DAY, NOW, a_store, add, fold, say, with_vectors
 
 OPERATOR = View()
 QUERIES = (
@@ -96,12 +96,13 @@ views = st.builds(
     folded=st.integers(0, 30),
     flush=st.integers(1, 30),
     candidates=st.sampled_from([3, 200]),
+    base=st.sampled_from([shipped(), with_vectors()]),
 )
-def test_search_is_what_a_plain_program_over_the_visible_events_finds(said, view, query, folded, flush, candidates):
-    recipe = replace(shipped(), query=replace(shipped().query, candidates=candidates))
+def test_search_is_what_a_plain_program_over_the_visible_events_finds(said, view, query, folded, flush, candidates, base):
+    recipe = replace(base, query=replace(base.query, candidates=candidates))
     with a_store() as store:
         add(store, said)
-        state = fold(store, end=min(folded, store.log.head.size), flush_events=flush, batch=flush).state
+        state = fold(store, end=min(folded, store.log.head.size), flush_events=flush, batch=flush, recipe=recipe).state
         seen = [
             event
             for event in everything(store)

@@ -13,9 +13,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from refold import ingest, search_recipe
+from refold import ingest, search_recipe, settings
 from refold.model import Act, Draft, Event, Mention, Modality, Scope, Source, Validity
 from refold.reading import AliasEdge, Assertion, Folded, Rejection, RejectionCode
+from refold.search_recipe import Recipe
 from refold.state.builder import Builder, Published
 from refold.state.generation import State
 from refold.state.tables import PROFILES
@@ -53,8 +54,13 @@ def say(user: str, text: str, *, at: str = "", audience: tuple[str, ...] = (), d
     return Draft(text, source=Source("chat", user, at), said_at=NOW - 1000 * DAY + day * DAY, scope=Scope(user=user), audience=audience)
 
 
-def builder(store: Store, base: State | None = None, **options: Any) -> Builder:
-    return Builder(store, base, relations=RELATIONS, recipe=search_recipe.shipped(), **options)
+def builder(store: Store, base: State | None = None, *, recipe: Recipe | None = None, **options: Any) -> Builder:
+    return Builder(store, base, relations=RELATIONS, recipe=recipe or search_recipe.shipped(), **options)
+
+
+def with_vectors() -> Recipe:
+    """The shipped recipe of search, with vectors."""
+    return search_recipe.of(settings.text("search.toml").replace("use = false", "use = true"))
 
 
 def fold(
@@ -66,7 +72,7 @@ def fold(
     batch: int = 1000,
     later: int = 0,
     profiles: pa.Table | None = None,
-    **options: int,
+    **options: Any,
 ) -> Published:
     """Fold what a base does not have yet, up to `end`, and publish it; with `profiles` in place of those of the base."""
     head = store.log.head

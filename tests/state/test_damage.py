@@ -15,7 +15,7 @@ from refold.state.generation import Absence, State
 from refold.state.manifest import CURRENT, FORMAT, RUNS, Manifest, file_name
 from refold.state.runs import Run
 from refold.state.tables import TABLES
-from tests.state.made import add, fold, mentions_each_word, rows, say, told
+from tests.state.made import add, fold, mentions_each_word, rows, say, told, with_vectors
 
 ZSTD_FRAME = b"\x28\xb5\x2f\xfd"
 PLANTED = ("Wolkenschaf", "Ada Quitte", "chat", "zimmer-42", "hausarzt")
@@ -28,7 +28,7 @@ def folder(store):
         store,
         [say("Ada Quitte", f"Wolkenschaf {at} and now?", at=f"zimmer-42.{at}", audience=("hausarzt",)) for at in range(30)],
     )
-    fold(store, by=mentions_each_word, profiles=PROFILES)
+    fold(store, by=mentions_each_word, profiles=PROFILES, recipe=with_vectors())
     return store.places.store / "state"
 
 
@@ -142,7 +142,7 @@ def test_an_old_folder_among_the_runs_is_not_swept(store, folder):
     strange.mkdir()
     os.utime(strange, (1, 1))
     add(store, [say("ada", "more", at="2")])
-    assert fold(store, State.open(store), by=mentions_each_word).events == 1
+    assert fold(store, State.open(store), by=mentions_each_word, recipe=with_vectors()).events == 1
     assert strange.is_dir()
 
 
@@ -176,7 +176,7 @@ def test_a_full_fold_over_damage_gives_the_same_rows(store, folder):
     expected = rows(State.open(store))
     spoil(folder / file_name(1), "flipped")
     spoil(folder / CURRENT, "emptied")
-    fold(store, by=mentions_each_word, profiles=PROFILES)
+    fold(store, by=mentions_each_word, profiles=PROFILES, recipe=with_vectors())
     assert rows(State.open(store)) == expected
 
 

@@ -68,8 +68,7 @@ class Questions(Ask):
         self, questions: Path | str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None
     ) -> Evaluation:
         """Measure search on a file of questions whose evidence is known; its form stands in `refold.evaluation`. Raises Usage."""
-        from refold import evaluation
-        from refold.search_recipe import shipped
+        from refold import evaluation, recipes
 
         self._operator_only()
         asked = evaluation.read(Path(questions))
@@ -78,7 +77,7 @@ class Questions(Ask):
             user = user_id or question.user
             return self.search(question.text, user_id=user, agent_id=agent_id, run_id=run_id, limit=evaluation.KS[-1])
 
-        found = evaluation.evaluate(asked, find, stop=shipped().index.stop, timer=time.perf_counter)
+        found = evaluation.evaluate(asked, find, stop=recipes.search().index.stop, timer=time.perf_counter)
         known = self._names()
         return replace(found, unknown=sum(one not in known for question in asked for one in question.evidence))
 

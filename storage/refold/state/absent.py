@@ -21,7 +21,6 @@ from refold.fold.rules import Rules, derive
 from refold.log.log import Log
 from refold.model import Act, Event, Modality, Span, View, normalise
 from refold.reading import Fact, RejectionCode, Standing
-from refold.search_recipe import shipped
 from refold.state.facts import Look, entities_named, known_relations
 from refold.state.generation import State
 from refold.state.rows import speaker_of
@@ -205,7 +204,7 @@ class _Mentions:
         self._state, self._tail, self._log, self._view = state, tail, log, view
         self._sight, self._asked = about.sight, about.asked
         self._mentions = {mention for entity in about.entities for mention in about.sight.mentions_of(entity)}
-        self._stems = Stems(shipped().index.stop)
+        self._stems = Stems(recipes.search().index.stop)
         self._folded = self._read()
 
     def unfolded(self) -> Iterator[Ground]:

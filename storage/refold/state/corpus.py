@@ -13,13 +13,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from refold.errors import Corrupt
 from refold.model import Event
 from refold.search_recipe import Recipe
 from refold.state.cues import Cue
+from refold.state.embedding import DIMENSIONS
 from refold.state.generation import State
+from refold.state.likeness import lengths
+from refold.state.manifest import REBUILD
 from refold.state.places import by_first_event, ordered
 from refold.state.rows import Rows
 from refold.state.segments import RATIO, newest_to_merge
+from refold.state.tables import VECTORS
 from refold.state.visible import Labels
 from refold.words import words_of
 
@@ -72,6 +77,8 @@ class Columns:
     scope: np.ndarray
     audience: np.ndarray
     speaker: np.ndarray  # NOBODY where no one speaks
+    vector: np.ndarray  # i8, events by components; no components where the recipe asks for no vectors
+    vector_length: np.ndarray  # f64
 
     def __len__(self) -> int:
         return len(self.seq)
@@ -89,7 +96,9 @@ class Growing:
         count, wanted = len(self.rows), len(self.rows) + len(rows)
         for name, buffer in self._buffers.items():
             if len(buffer) < wanted:
-                buffer = self._buffers[name] = np.concatenate([buffer[:count], np.empty(wanted - count + wanted // 8, buffer.dtype)])
+                buffer = self._buffers[name] = np.concatenate(
+                    [buffer[:count], np.empty((wanted - count + wanted // 8, *buffer.shape[1:]), buffer.dtype)]
+                )
             buffer[count:wanted] = getattr(rows, name)
         self.rows = Columns(**{name: buffer[:wanted] for name, buffer in self._buffers.items()})
 
@@ -112,7 +121,8 @@ class Corpus:
         self.scopes: dict[int, int] = {}
         self.audiences: dict[int, int] = {}
         self.labels = Labels(state.table("labels"))
-        self.folded = self._columns(state.table("events", COLUMNS))
+        self._components = DIMENSIONS if recipe.vectors else 0
+        self.folded = self._columns(state.table("events", COLUMNS), state.table("vectors") if recipe.vectors else VECTORS.empty)
         self._grown = Growing(self.folded)
         self.tail: list[Event] = []
         by_session = ordered(self.folded.session, self.folded.place, self.parts)
@@ -141,7 +151,7 @@ class Corpus:
         self.tail.extend(new)
         self._keep(taken["postings"], {event.seq: at for at, event in enumerate(new, known)})
         self.labels.add(taken["labels"])
-        self._grown.add(self._columns(taken["events"]))
+        self._grown.add(self._columns(taken["events"], taken["vectors"]))
         self.moved = self._sessions_of_tail()
 
     def tail_hits(self, term: int) -> Hits:
@@ -160,16 +170,28 @@ class Corpus:
         column = self.state.table("events", ["part"])["part"] if (events < folded).any() else None
         return [column[int(at)].as_py() if column is not None and at < folded else self.tail[int(at) - folded].source.part for at in events]
 
-    def _columns(self, rows: pa.Table) -> Columns:
+    def _columns(self, rows: pa.Table, vectors: pa.Table) -> Columns:
         numbers = {name: rows[name].to_numpy().astype(kind, copy=False) for name, kind in NUMBERS.items()}
         speaker = _codes(rows["speaker_name"], self.names.code)
         speaker[(numbers["cues"] & Cue.SPOKEN) == 0] = NOBODY
+        vector = self._vectors(vectors, numbers["seq"])
         return Columns(
             **numbers,
             scope=_codes(rows["scope"], lambda tag: self.scopes.setdefault(tag, len(self.scopes))),
             audience=_codes(rows["audience"], lambda tag: self.audiences.setdefault(tag, len(self.audiences))),
             speaker=speaker,
+            vector=vector,
+            vector_length=lengths(vector),
         )
+
+    def _vectors(self, rows: pa.Table, seqs: np.ndarray) -> np.ndarray:
+        """Return the vectors of events as one array. Raises Corrupt where they are not those of the events."""
+        if self._components and not np.array_equal(rows["seq"].to_numpy(), seqs):
+            raise Corrupt("the vectors of the state are not those of its events", hint=REBUILD)
+        raw = b"".join(
+            chunk.buffers()[1][chunk.offset * DIMENSIONS : (chunk.offset + len(chunk)) * DIMENSIONS] for chunk in rows["vector"].chunks
+        )
+        return np.frombuffer(raw, np.int8).reshape(len(seqs), self._components)
 
     def _sessions_of_tail(self) -> np.ndarray:
         """Return all events of the sessions that the tail has events of, in order."""

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from refold.keys import crypto
 from refold.state import tables
 from refold.state.generation import State
-from refold.state.tables import POSTINGS, PROFILES, TABLES
+from refold.state.tables import POSTINGS, PROFILES, TABLES, VECTORS
 
 LABEL = "refold/state/v1"
 
@@ -23,8 +23,8 @@ LABEL = "refold/state/v1"
 def state_hash(state: State) -> bytes:
     """Return SHA-256 over the rows of all tables but the postings, in order; the same for the same log, relations and recipe."""
     digest = hashlib.sha256(crypto.label(LABEL))
-    without = {POSTINGS.name} if state.manifest.profiles else {POSTINGS.name, PROFILES.name}  # none: as before there were any
-    for name in sorted(TABLES.keys() - without):
+    optional = {name for name in (PROFILES.name, VECTORS.name) if not state.runs(name)}  # none: as before there were any
+    for name in sorted(TABLES.keys() - optional - {POSTINGS.name}):
         digest.update(_table(name, _living(state, name)))
     return digest.digest()
 

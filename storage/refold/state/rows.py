@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ from refold.reading import AliasEdge, Assertion, Folded
 from refold.search_recipe import Recipe
 from refold.state import tables
 from refold.state.cues import cues_of
+from refold.state.embedding import embedder
 from refold.state.postings import U16_MAX, Postings
 from refold.state.tables import ROLES, TABLES, Table
 from refold.state.tags import Tags, audience_text, scope_text
@@ -32,6 +33,7 @@ class Rows:
     def __init__(self, tags: Tags, recipe: Recipe) -> None:
         self._tags = tags
         self._postings = Postings(recipe.index, Terms(tags, Stems(recipe.index.stop)))
+        self._embedder = embedder() if recipe.vectors else None
         self._columns = {name: _columns(table) for name, table in TABLES.items() if table is not tables.POSTINGS}
         self._labels: dict[int, tuple[int, str]] = {}
         self._mentions: set[tuple[int, int, str, str | None]] = set()
@@ -85,6 +87,8 @@ class Rows:
             self._named(speaker, name)
         words = words_of(event.text)
         self._postings.add(event, words, spoken=speaks)
+        if self._embedder:
+            _append(self._columns["vectors"], event.seq, self._embedder.vector(without(words, words_of(name) if speaks else ())))
         _append(
             self._columns["events"],
             event.seq,
@@ -186,6 +190,11 @@ def speaker_of(event: Event) -> Mention:
 def is_spoken(event: Event) -> bool:
     """Whether somebody speaks in an event, rather than its document."""
     return bool(event.author or (event.role is Role.USER and event.scope.user))
+
+
+def without(words: Sequence[str], names: Collection[str]) -> list[str]:
+    """Return the words that are no names: whom a text names says little of what it is about, and would outweigh it."""
+    return [word for word in words if word not in names]
 
 
 def place_of(part: str) -> int:

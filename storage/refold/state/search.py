@@ -16,14 +16,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from refold import recipes
 from refold.errors import KeyMissing, Usage
 from refold.model import Event, View
 from refold.reading import Hit
-from refold.search_recipe import UNIT, Cues, Recipe, fixed, shipped
+from refold.search_recipe import UNIT, Cues, Recipe, fixed
 from refold.state import score
 from refold.state.corpus import NOBODY, Corpus
 from refold.state.cues import Cue, Dates, asks_when
+from refold.state.embedding import embedder
 from refold.state.generation import State
+from refold.state.likeness import Likeness
+from refold.state.rows import without
 from refold.state.runs import Run
 from refold.state.score import Matched
 from refold.state.seen import Seen, see_folded, see_more
@@ -57,6 +61,7 @@ class Asked:
     dates: Dates
     when: bool
     stop_words: int
+    vector: np.ndarray | None  # int8; None where there are no vectors, or nothing to make one of
 
 
 def search(
@@ -91,7 +96,7 @@ def find(
     """Search, and say what was left out. Raises Usage, Corrupt."""
     if limit < 1:
         raise Usage("the limit is below one")
-    searcher = searcher_of(state, recipe or shipped())
+    searcher = searcher_of(state, recipe or recipes.search())
     with searcher.turn:
         scored, left_out = searcher.score(tail, view, query)
     hits: list[Hit] = []
@@ -134,9 +139,11 @@ class Scored:
 
 
 def searcher_of(state: State, recipe: Recipe) -> Searcher:
-    """Return what searches a state; it is made once and kept with it."""
+    """Return what searches a state; it is made once and kept with it. Raises Usage where it lacks vectors that are asked for."""
     kept = state.kept.get("search")
     if not isinstance(kept, Searcher) or kept.recipe is not recipe:
+        if recipe.vectors and state.absent is None and state.manifest.recipe != recipe.digest:
+            raise Usage("the search recipe asks for vectors, and the state was folded by another search recipe", hint="refold fold --full")
         kept = state.kept["search"] = Searcher(state, recipe)
     return kept
 
@@ -162,11 +169,14 @@ class Searcher:
         matched, unknown = self._matched(asked, seen)
         total = score.sums(matched, self.recipe.query, seen.layout.size) if matched else np.zeros(seen.layout.size, np.int64)
         occupied = seen.layout.event_at != NOBODY  # the empty places between sessions were reached as well
-        seqs = self._corpus.columns.seq
-        at = score.best(total, occupied, lambda places: seqs[seen.layout.event_at[places]], self.recipe.query.candidates)
-        scored = self._scored(at, total[at], matched, asked, seen)
+        seqs, count = self._corpus.columns.seq, self.recipe.query.candidates
+        at = score.best(total, occupied, lambda places: seqs[seen.layout.event_at[places]], count)
+        likeness = self._likeness(asked, seen)
+        if likeness:
+            at = np.union1d(at, self._alike(likeness, total, lambda places: seqs[seen.layout.event_at[places]]))
+        scored = self._scored(at, total[at], matched, asked, seen, likeness)
         left_out = {
-            "matched": int(np.count_nonzero(occupied & (total > 0))),
+            "matched": int(np.count_nonzero(occupied & (total > 0)) + np.count_nonzero(total[at] == 0)),
             "stop_words": asked.stop_words,
             "unknown_words": unknown,
             "later": seen.later,
@@ -198,7 +208,26 @@ class Searcher:
             [term] = self._terms.of([word])
             weight = fixed(self.recipe.query.names) if speakers[word] else UNIT
             weights[term] = min(weight, weights.get(term, UNIT))
-        return Asked(weights, persons, Dates(query), asks_when(query), len(words) - len(kept))
+        vector = self._vector(without(words, {word for word in kept if speakers[word]})) if kept else None
+        return Asked(weights, persons, Dates(query), asks_when(query), len(words) - len(kept), vector)
+
+    def _vector(self, words: Sequence[str]) -> np.ndarray | None:
+        vector = np.frombuffer(embedder().vector(words), np.int8) if self.recipe.vectors else None
+        return vector if vector is not None and vector.any() else None
+
+    def _likeness(self, asked: Asked, seen: Seen) -> Likeness | None:
+        columns = self._corpus.columns
+        if self.recipe.vectors is None or asked.vector is None:
+            return None
+        return Likeness(asked.vector, self.recipe.vectors, seen.layout.event_at, columns.vector, columns.vector_length)
+
+    def _alike(self, likeness: Likeness, total: np.ndarray, seq_of: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return the places of the events most alike to a query, of those that share no word with it and are alike enough."""
+        assert self.recipe.vectors is not None, "there is no likeness without vectors"
+        mixed = likeness.mixed()
+        at = score.best(mixed, mixed > 0, seq_of, self.recipe.query.candidates)
+        at = at[total[at] == 0]
+        return at[likeness.at(at) >= fixed(self.recipe.vectors.least)]
 
     def _matched(self, asked: Asked, seen: Seen) -> tuple[list[Matched], int]:
         """Return where the terms of a query occur among what may be seen, and how many of them occur nowhere."""
@@ -235,7 +264,9 @@ class Searcher:
         self._groups.move_to_end((number, group))
         return known
 
-    def _scored(self, at: np.ndarray, total: np.ndarray, matched: list[Matched], asked: Asked, seen: Seen) -> Scored:
+    def _scored(
+        self, at: np.ndarray, total: np.ndarray, matched: list[Matched], asked: Asked, seen: Seen, likeness: Likeness | None
+    ) -> Scored:
         """Return candidates with their context and cues, best first, by (score, seq)."""
         query, folded = self.recipe.query, len(self._corpus.folded)
         events = seen.layout.event_at[at]
@@ -246,6 +277,8 @@ class Searcher:
             "first": np.where((seen.layout.event_at[at - 1] == NOBODY) & ~self._context_only(events), fixed(query.cues.first), 0),
             **self._cues(events, asked),
         }
+        if likeness and self.recipe.vectors:
+            parts["likeness"] = likeness.at(at) * fixed(self.recipe.vectors.weight) // UNIT
         order = np.lexsort((seqs, -np.sum(list(parts.values()), axis=0)))
         tail = [self._corpus.tail[event - folded] if event >= folded else None for event in events[order].tolist()]
         return Scored(seqs[order], tail, {name: part[order] for name, part in parts.items()})

@@ -2,7 +2,8 @@
 
 All u64 tags are keyed (see tags.py). `events`, `assertions` and the rest hold one row per logical fact, so that the same
 log gives the same rows however it was folded; `postings` alone is derived from them and the texts. `profiles` is the one table that a
-generation holds whole, in one run: what a model says of an entity is replaced, not added to.
+generation holds whole, in one run: what a model says of an entity is replaced, not added to. `vectors` has rows
+where the search recipe asks for them.
 """
 
 from __future__ import annotations
@@ -183,11 +184,12 @@ PROFILES = _table(
     optional=("call_id",),
     group_rows=2_048,
 )
+VECTORS = _table("vectors", {"seq": _U64, "vector": pa.binary(256)}, "seq")  # of an event's own words; the neighbours' are mixed in at read
 POSTINGS = _table("postings", {"term": _U64, "seq": _U64, "x": _U16, "y": _U16}, "term seq", group_rows=32_768)
 
 TABLES: Mapping[str, Table] = {
     table.name: table
-    for table in (EVENTS, ASSERTIONS, EDGES, MENTIONS, VALUED, LABELS, ALIASES, SUBJECTS, SEEN, REJECTIONS, PROFILES, POSTINGS)
+    for table in (EVENTS, ASSERTIONS, EDGES, MENTIONS, VALUED, LABELS, ALIASES, SUBJECTS, SEEN, REJECTIONS, PROFILES, VECTORS, POSTINGS)
 }
 
 
