@@ -136,7 +136,7 @@ def test_import_says_what_came_in_and_what_was_left_out_and_where(shell, tmp_pat
     (tmp_path / "chat.jsonl").write_text("\n".join(json.dumps(line) for line in lines) + "\n{broken\n")
     printed = shell("import", str(tmp_path / "chat.jsonl"), "--user", "ada")
     assert printed.code == 0
-    assert printed.out == "added 2 events from 1 file, 1 left out\n"
+    assert printed.out == "added 2 events from 1 file, 1 left out\nnext: refold fold, which reads them into facts\n"
     assert "with: place line 3" in printed.err
     assert "broken" not in printed.err
     again = shell.json("import", str(tmp_path / "chat.jsonl"), "--user", "ada").envelope
@@ -333,3 +333,43 @@ def test_a_relation_in_the_place_of_a_fact_is_told_what_a_fact_is_named_by(shell
 
 def test_the_status_counts_as_many_facts_as_the_operator_is_listed(shell):
     assert shell.json("status").data["facts"]["holds"] == len(shell.json("facts", "--as", "operator").data["facts"]) > 0
+
+
+def test_a_person_is_named_by_how_their_id_begins(shell):
+    subject = shell.json("subject", "show", "ada").data["subjects"][0]["subject"]
+    assert shell.json("subject", "show", subject[:8]).data["subjects"][0]["subject"] == subject
+    assert shell("subject", "show", subject[:7]).code == 2
+    assert shell.json("subject", "alias", subject[:8], "Ada Brandt").data["subject"] == subject
+    assert shell.json("subject", "show", "Ada Brandt").data["subjects"][0]["subject"] == subject
+
+
+def test_a_report_on_nobody_does_not_say_that_they_are_known(shell):
+    printed = shell("subject", "report", "--user", "Zoe Nobody")
+    assert "Nothing was found under: Zoe Nobody" in printed.out
+    assert "known here" not in printed.out
+
+
+def test_a_report_counts_as_many_mentions_as_it_lists(shell):
+    shell("add", "Ruth Kern met Ruth at the station.", "--user", "ben", "--said-at", "2024-07-01", "--source", "chat:8#1")
+    shell("subject", "add", "Ruth Kern")
+    lines = shell("subject", "report", "--user", "Ruth Kern").out.splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("Where others may have mentioned you"))
+    told = lines[first + 1 : lines.index("", first)]
+    assert lines[first].endswith(f"({len(told)})")
+    assert len(shell.json("subject", "report", "--user", "Ruth Kern").data["mentions"]) > len(told)
+
+
+def test_what_is_left_out_without_a_known_name_is_said_to_be_nothing(shell):
+    assert "nothing in this memory is meant" in shell("fold", "--without", "--user", "Zoe Nobody").out
+    assert "nothing in this memory is meant" not in shell("fold", "--without", "--user", "ada").out
+
+
+def test_a_topic_that_is_called_like_a_command_follows_its_usage(shell):
+    told = shell("help", "mcp").out
+    assert told.startswith("usage: refold mcp")
+    assert "mcp: the memory as tools of an agent" in told
+
+
+def test_an_option_that_there_is_not_is_told_from_one_argument_too_many(shell):
+    assert "an option that this command does not have" in shell("status", "--page", "x.html").err
+    assert "2 arguments too many" in shell("status", "a", "b").err

@@ -14,7 +14,7 @@ import pytest
 from refold import cli
 from refold.cli import demo
 from refold.cli.envelope import as_json
-from refold.errors import Usage
+from refold.errors import ModelFailed, Usage
 from refold.extractors import Choice
 from refold.memory import Memory
 from tests.fold_model.asked import content, fact
@@ -168,3 +168,12 @@ def test_with_a_model_its_facts_are_those_that_its_answers_prove(tmp_path, monke
     assert demo.read_by({"calls": 5, "pending": 1}) == "read by a model in 5 calls, 1 event pending: refold calls list"
     demo.fill(tmp_path / "demo")
     assert not (tmp_path / "demo" / "refold.toml").exists()
+
+
+def test_a_demo_whose_model_answered_nothing_says_so_and_goes_no_further(tmp_path):
+    silent = {"calls": 18, "pending": 6, "assertions": 0, "rejected": 0}
+    with pytest.raises(ModelFailed, match="did not answer about 6 events of the example") as failed:
+        demo.require_answers(silent, tmp_path / "demo")
+    assert failed.value.hint == f"refold calls list --store {tmp_path / 'demo'}"
+    demo.require_answers(silent | {"assertions": 1}, tmp_path / "demo")
+    demo.require_answers({"assertions": 0, "rejected": 0}, tmp_path / "demo")  # patterns leave nothing pending

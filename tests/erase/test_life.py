@@ -173,6 +173,24 @@ def test_undecided_mentions_stop_the_run(shell: Shell, monkeypatch: pytest.Monke
     assert confirmed(shell, request_id).code == 2
 
 
+def test_a_decision_that_decides_about_nothing_is_refused_with_what_to_look_at(shell: Shell, monkeypatch: pytest.MonkeyPatch):
+    request_id = asked(shell, monkeypatch)
+    review = ("erase", "review", request_id)
+    look = f"refold erase review {request_id[:8]}"
+    misnamed = shell.json(*review, "--all", "concerns", "--variant", "no such way")
+    assert (misnamed.code, misnamed.envelope["findings"][0]["remediation"]) == (2, look)
+    assert shell(*review, "--variant", "initials").code == 2
+    for typed_in, hint in (("999:0-1,concerns\n", look), ("4:6-13,yes\n", "refold help redaction")):
+        typed(monkeypatch, typed_in)
+        refused = shell.json(*review, "--decide", "-")
+        assert (refused.code, refused.envelope["findings"][0]["remediation"]) == (2, hint)
+    before = shell.json(*review).data
+    assert before["undecided"] == before["total"] > 0
+    alike = before["candidates"][0]["variant"]
+    after = shell.json(*review, "--all", "concerns", "--variant", alike).data
+    assert {one["variant"] for one in after["candidates"] if one["decision"] == "concerns"} == {alike}
+
+
 def test_somebody_who_is_only_spoken_of_goes_and_does_not_come_back_with_the_same_record(
     shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -42,6 +42,7 @@ class Parser(argparse.ArgumentParser):
             known = [option for action in self._actions for option in action.option_strings]
             close = [near for each in extra if each.startswith("-") for near in difflib.get_close_matches(each.split("=")[0], known, 1)]
             what = "an argument that this command does not take" if len(extra) == 1 else f"{len(extra)} arguments too many"
+            what = "an option that this command does not have" if extra[0].startswith("--") else what
             raise Usage(what + (f" (did you mean {close[0]}?)" if close else ""), hint=f"{self.prog} --help")
         return found
 

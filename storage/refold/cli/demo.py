@@ -26,7 +26,7 @@ from refold.cli.envelope import Outcome
 from refold.cli.orchestrator import Home, child
 from refold.cli.progress import progress
 from refold.cli.visible import from_here, plural, table, visible
-from refold.errors import RefoldError, Usage
+from refold.errors import ModelFailed, RefoldError, Usage
 from refold.outside import Clock, Random
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ def _run(given: Namespace) -> Outcome:
         choice.recipe.require_model()
     imported, home = fill(folder)
     night = _nightly(home, _with_model(folder, choice.said) if given.recipe or given.model else {})
+    require_answers(night["counts"], folder)
     with progress() as show:
         show("forgetting somebody in a copy of it")
         done = forget(folder, choice)
@@ -212,6 +213,13 @@ def shown_to(folder: Path, memory: Memory, imported: ImportReport, night: dict[s
         "why": as_data(explanation, shown.fact_data) if explanation else None,
     }
     return Outcome(data, lines, format_version=FORMAT_VERSION)
+
+
+def require_answers(counts: Mapping[str, int], folder: Path) -> None:
+    """Go on only where something came of what the model was asked: without it there is nothing to show. Raises ModelFailed."""
+    if counts.get("pending") and not counts["assertions"] and not counts["rejected"]:
+        said = f"the model did not answer about {plural(counts['pending'], 'event')} of the example: is it served at --api-base?"
+        raise ModelFailed(said, hint=f"refold calls list --store {shlex.quote(from_here(folder))}")
 
 
 def read_by(counts: Mapping[str, int]) -> str:

@@ -52,7 +52,7 @@ def _request(given: Namespace) -> Outcome:
         known = {normalise(alias) for entries in memory.subjects().values() for entry in entries for _, alias in entry.aliases}
     unknown = [alias for _, alias in selector.aliases if normalise(alias) not in known]
     message = f"nobody is known by {len(unknown)} of the names that were given: only mentions can be found by them"
-    findings = [Finding("RF-UNKNOWN-001", "warning", message, remediation="refold subject find")] if unknown else []
+    findings = [Finding("RF-UNKNOWN-001", "warning", message, remediation="refold subject find ALIAS")] if unknown else []
     lines = [
         f"request {made.request_id.hex()}",
         f"due     {times.day(made.due)}",
@@ -94,13 +94,17 @@ def _found_lines(made: Request) -> list[str]:
 
 def _configure_review(command: ArgumentParser) -> None:
     _configure_one(command)
-    command.add_argument("--decide", type=Path, metavar="FILE", help="decisions by mention, as JSON or CSV; `-` reads standard input")
+    command.add_argument(
+        "--decide", type=Path, metavar="FILE", help="decisions, a line each: 12:0-9,concerns (or JSON); `-` reads standard input"
+    )
     command.add_argument("--all", type=arguments.one_of(*DECIDED), metavar="|".join(DECIDED), help="decide all that is undecided so")
-    command.add_argument("--variant", metavar="NAME", help="with --all: only mentions that were recognised so")
+    command.add_argument("--variant", metavar="NAME", help="with --all: only mentions recognised so: 'first name'")
     arguments.add_limit(command, 50)
 
 
 def _review(given: Namespace) -> Outcome:
+    if given.variant is not None and not given.all:
+        raise Usage("--variant goes with --all", hint="refold help erase review")
     said = decided.read(selectors.text_of(given.decide)) if given.decide else decided.Decided({}, {})
     decisions = dict(said.mentions)
     with opened(given) as memory:
@@ -109,15 +113,23 @@ def _review(given: Namespace) -> Outcome:
         if request.found is None:
             raise Usage("nothing was searched for yet", hint=f"refold erase find {_short(request_id)}")
         if given.all:
-            open_ones = [one for one in request.found.candidates if one.decision is Decision.UNDECIDED]
-            chosen = [one for one in open_ones if given.variant in (None, one.variant)]
-            decisions |= {(one.seq, *one.span): Decision(given.all) for one in chosen}
+            decisions |= _decided_alike(request, Decision(given.all), given.variant)
         if decisions:
             request = memory.erase_decide(request_id, decisions)
         if said.versions:
             request = memory.erase_keep(request_id, said.versions)
         shown, shared = _shown(memory, request, given.limit), memory.erase_shared(request_id)
     return _reviewed(request, shown, shared, given.limit)
+
+
+def _decided_alike(request: Request, decision: Decision, variant: str | None) -> dict[tuple[int, int, int], Decision]:
+    """Return one decision about all that is undecided, or about what was recognised in one way. Raises Usage where nothing was."""
+    assert request.found is not None
+    candidates = request.found.candidates
+    if variant is not None and variant not in {one.variant for one in candidates}:
+        raise Usage("no mention of this request was recognised so", hint=f"refold erase review {_short(request.request_id)}")
+    undecided = [one for one in candidates if one.decision is Decision.UNDECIDED]
+    return {(one.seq, *one.span): decision for one in undecided if variant in (None, one.variant)}
 
 
 def _reviewed(request: Request, shown: list[dict[str, object]], shared: list[Shared], limit: int | None) -> Outcome:
@@ -129,8 +141,9 @@ def _reviewed(request: Request, shown: list[dict[str, object]], shared: list[Sha
     tally = f"{plural(len(request.found.candidates), 'mention')}, {undecided} undecided"
     tally += f"; {plural(len(shared), 'event')} of others, {len(request.kept)} kept redacted" if shared else ""
     lines += ["", tally]
-    step = "review" if undecided else "plan"
-    lines += [f"next: refold erase {step} {_short(request.request_id)}" + (" --decide FILE" if undecided else "")]
+    short = _short(request.request_id)
+    lines += [f"next: refold erase plan {short}"] if not undecided else []
+    lines += [f"next: refold erase review {short} --decide FILE, or --all concerns where each is meant"] if undecided else []
     data = {"request_id": request.request_id.hex(), "candidates": shown, "total": len(request.found.candidates), "undecided": undecided}
     data |= {"shared": decided.shared_data(shared, limit), "shared_total": len(shared), "kept": len(request.kept)}
     return Outcome(data, lines, disclaimers=(disclaimers.FOUND,), format_version=FORMAT_VERSION)
@@ -216,10 +229,16 @@ def _run(given: Namespace) -> Outcome:
         ("epoch", f"{done.epoch_before} destroyed, {done.epoch_after} live"),
         *([] if done.readers_drained else [("readers", "a query of before had not ended when its files went: it may still show them")]),
     ]
-    rows += [("state", str(stage)), ("paper", from_here(path))]
+    rows += [("state", str(stage)), ("paper", from_here(path)), ("next", _after(stage, request_id))]
     data = {name: getattr(done, name) for name in type(done).__slots__}
     data |= {"request_id": request_id.hex(), "stage": str(stage), "path": str(path)}
     return Outcome(data, table(rows), disclaimers=(disclaimers.ERASURE, disclaimers.OF_ROOT[custody]), format_version=FORMAT_VERSION)
+
+
+def _after(stage: Stage, request_id: bytes) -> str:
+    """Return what to run when an erasure was carried out: the paper says what is excepted from it, and can be handed on."""
+    read = f"refold erase certificate {_short(request_id)}"
+    return f"{read} --html FILE" if stage is Stage.CERTIFIED else f"{read}, which says why it is not certified without exception"
 
 
 def _configure_status(command: ArgumentParser) -> None:

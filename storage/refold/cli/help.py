@@ -96,15 +96,20 @@ def explain(topic: str) -> list[str]:
     if topic in COMMANDS:
         entry = COMMANDS[topic]
         command: Command = import_module(f"refold.cli.{entry.module}").RUNS[topic]
-        return [*arguments.parser(entry, command.configure).format_help().rstrip("\n").split("\n"), *more(topic)]
+        about = ["", *_told(topic)] if topic in TOPICS else []
+        return [*arguments.parser(entry, command.configure).format_help().rstrip("\n").split("\n"), *more(topic), *about]
     if topic in TOPICS:
-        summary, text = TOPICS[topic]
-        return [f"{topic}: {summary}", *text.rstrip("\n").split("\n")]
+        return _told(topic)
     if topic in MADE:
         return MADE[topic]()
     if members := [name for name in COMMANDS if name.startswith(topic + " ")]:
         return [line for name in members for line in (*explain(name), "")][:-1]
     raise Usage("there is no such command or topic", hint="refold --help")
+
+
+def _told(topic: str) -> list[str]:
+    summary, text = TOPICS[topic]
+    return [f"{topic}: {summary}", *text.rstrip("\n").split("\n")]
 
 
 def more(command: str) -> list[str]:

@@ -62,8 +62,9 @@ def _strangers(memory: Memory, user: str, authors: Sequence[str]) -> list[Findin
     strangers = sum(not any({normalise(author), normalise(user)} <= aliases for aliases in people) for author in authors)
     if not strangers:
         return []
-    what = f"{plural(strangers, 'author')} called like the user and another person to this memory: if it is the same one, join the two"
-    return [Finding(STRANGERS, "warning", what, remediation="refold subject alias --help")]
+    alike = f"{plural(strangers, 'author')} called like the user and another person to this memory"
+    what = f"{alike}: if it is the same one, join the two by the user's id, which refold subject list says"
+    return [Finding(STRANGERS, "warning", what, remediation="refold subject alias ID AUTHOR")]
 
 
 def _so_far(done: Progress) -> str:
@@ -88,6 +89,7 @@ def imported(report: ImportReport) -> Outcome:
     left_out = f", {report.malformed_count:,} left out" if report.malformed_count else ""
     erased = f", {report.suppressed:,} left out because what they hold was erased" if report.suppressed else ""
     lines = [f"added {plural(report.added, 'event')} from {plural(report.files, 'file')}{known}{left_out}{erased}"]
+    lines += ["next: refold fold, which reads them into facts"] if report.added else []
     findings = [
         Finding(
             "RF-IMPORT-001",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 Subjects = Mapping[SubjectId, Sequence["SubjectEntry"]]
 KINDS = [kind.value for kind in AliasKind]
+PREFIX_MIN = 8  # of an id, as wherever the first digits of one will do
 
 
 def _configure_aliases(command: ArgumentParser) -> None:
@@ -64,7 +65,7 @@ def _aliases(given: Namespace) -> list[tuple[AliasKind, str]]:
 
 
 def _configure_alias(command: ArgumentParser) -> None:
-    command.add_argument("subject_id", metavar="ID", help="the person's id (`refold subject find`)")
+    command.add_argument("subject_id", metavar="ID", help="the person's id, or how it begins (`refold subject find`)")
     _configure_aliases(command)
 
 
@@ -113,7 +114,7 @@ def _list(given: Namespace) -> Outcome:
 
 
 def _configure_show(command: ArgumentParser) -> None:
-    command.add_argument("entity", metavar="ALIAS|ID", help="an alias, or a subject id in hex; `-` reads standard input")
+    command.add_argument("entity", metavar="ALIAS|ID", help="an alias, or a subject id or how it begins; `-` reads standard input")
 
 
 def _show(given: Namespace) -> Outcome:
@@ -125,14 +126,21 @@ def _show(given: Namespace) -> Outcome:
 
 
 def _person(subjects: Subjects, asked: str) -> tuple[SubjectId, Sequence[SubjectEntry]]:
-    """Return the person with an alias or id. Raises Usage."""
+    """Return the person with an alias, an id, or an id that begins so. Raises Usage."""
     name = normalise(asked)
     for subject, entries in subjects.items():
         if asked.lower() in _ids(entries) or name in {normalise(alias) for alias in _names(entries)}:
             return subject, entries
+    begun = [] if len(asked) < PREFIX_MIN else [one for one in subjects.items() if _begins(_ids(one[1]), asked.lower())]
+    if len(begun) == 1:
+        return begun[0]
     alike = len(_alike(subjects, name))
     spelled = f"; {plural(alike, 'alias', 'aliases')} {'is' if alike == 1 else 'are'} spelled alike" if alike else ""
     raise Usage(f"nobody is known by this alias or id{spelled}", hint="refold subject find ALIAS" if alike else "refold subject list")
+
+
+def _begins(ids: Sequence[str], prefix: str) -> bool:
+    return any(one.startswith(prefix) for one in ids)
 
 
 def _alike(subjects: Subjects, name: str) -> list[str]:

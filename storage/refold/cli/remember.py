@@ -44,6 +44,7 @@ def _init(given: Namespace) -> Outcome:
         ("root", _root(places, custody), "opens the vault: in no backup of it; lost is lost"),
     )
     lines = table([row for name, path, what in meaning for row in ((name, path), ("", what))])
+    lines += ["", "next   refold import FILES --user YOU, then refold fold"]
     return Outcome(data, lines, disclaimers=(disclaimers.OF_ROOT[custody],), format_version=FORMAT_VERSION)
 
 

@@ -72,13 +72,16 @@ def _handed_over(memory: Memory, path: Path, data: dict[str, object], lines: lis
 def _lines(made: Report) -> list[str]:
     aliases = [alias for person in made.people.meant for _, alias in person.aliases]
     lines = [f"What this memory knows of you, on {times.day(made.made_at)}", ""]
-    lines += [f"You are known here as: {visible(', '.join(dict.fromkeys(aliases)))}"]
+    asked = visible(", ".join(dict.fromkeys(aliases)))
+    nothing = not (made.events or made.mentions or made.facts or made.calls)
+    lines += [f"Nothing was found under: {asked}" if nothing else f"You are known here as: {asked}"]
+    mentions = list(dict.fromkeys(map(_mention_line, made.mentions)))  # a sentence that mentions them twice is told once
     sections = (
         (
             f"What was said by you or about you ({plural(len(made.events), 'event')})",
             (_event_line(event) + (OTHERS if made.others(event) else "") for event in made.events),
         ),
-        (f"Where others may have mentioned you ({len(made.mentions)})", dict.fromkeys(map(_mention_line, made.mentions))),
+        (f"Where others may have mentioned you ({len(mentions)})", mentions),
         (
             f"What was concluded from it ({plural(len(made.facts), 'fact')})",
             (_fact_line(fact) + (OTHERS if made.concerns_others(fact) else "") for fact in made.facts),

@@ -60,6 +60,8 @@ def _lines(found: Supposed) -> list[str]:
         if some:
             lines += ["", title, *table([fact_row(mark, fact) for fact in some[:SHOWN_MAX]], indent="  ")]
             lines += [f"  and {len(some) - SHOWN_MAX:,} more (--format json)"] if len(some) > SHOWN_MAX else []
+    if not (found.events or found.mentions):
+        lines += ["", "nothing in this memory is meant by what was selected"]
     return [*lines, "", "nothing was changed"]
 
 

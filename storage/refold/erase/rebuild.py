@@ -113,7 +113,8 @@ class Rebuild:
         for outcome in asking.ask(model, changed):
             self.inputs.update(one.made for one in outcome.inputs)
             if outcome.folded is None:
-                raise ModelFailed("the model did not answer about events that it was told what is erased with; nothing was changed")
+                said = "the model did not answer about what it has to read anew without the erased; nothing was changed"
+                raise ModelFailed(said, hint="refold calls list")
             self._builder.add_folded(outcome.events, outcome.folded)
 
     def _tell(self, model: Model | None) -> None:

@@ -175,7 +175,8 @@ def decide(request: Request, decisions: dict[tuple[int, int, int], Decision]) ->
         raise Usage("nothing was searched for yet", hint=f"refold erase find {request.request_id.hex()[:8]}")
     known = {_key(one) for one in found.candidates}
     if unknown := decisions.keys() - known:
-        raise Usage(f"{len(unknown)} of the decisions are about no candidate of this request", hint="refold erase review")
+        hint = f"refold erase review {request.request_id.hex()[:8]}"
+        raise Usage(f"{len(unknown)} of the decisions are about no candidate of this request", hint=hint)
     candidates = tuple(replace(one, decision=decisions.get(_key(one), one.decision)) for one in found.candidates)
     return search(request, replace(found, candidates=candidates))
 

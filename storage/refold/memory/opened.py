@@ -141,7 +141,10 @@ class Opened:
         if isinstance(as_of, int) and self.is_limited:
             raise NotAllowed("sequence numbers count what this principal may not see: ask by time", hint="refold help principals")
         if needs_scope and scope.is_empty and self._principal is None:
-            raise Usage("whose memory is meant: a question needs a user, an agent, a run or a principal", hint="refold help scope")
+            raise Usage(
+                "whose memory is meant: a question needs a user, an agent, a run or a principal (--user NAME, --as operator)",
+                hint="refold help scope",
+            )
         if isinstance(as_of, int):
             given.whole_number(as_of, "as_of")
         return View(
