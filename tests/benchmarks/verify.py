@@ -5,14 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
-from refold import ingest, settings
+from refold import ingest, journal, settings
+from refold.copies.mirror import mirror
 from refold.heads.kept import CHECKPOINTS, note_name
 from refold.log import entry, note
 from refold.log.note import TreeHead
@@ -23,6 +27,7 @@ from refold.outside import clock
 from refold.recover import verify as verification
 from refold.recover.audit import Area, audit, options
 from refold.recover.history import history
+from refold.recover.repair import Sources, repair
 from refold.recover.survey import survey
 from refold.recover.verify import jobs, verify
 from refold.store import Places, create, open_store, places
@@ -61,6 +66,7 @@ def rows(size: str) -> Iterator[Row]:
         payloads.clear()
         yield together(there, events)
         yield memory(there, events)
+        yield healing(there, paths[1])
     yield from nights(NIGHTS)
 
 
@@ -117,6 +123,35 @@ def memory(there: Places, events: int) -> Row:
         [sys.executable, "-m", "tests.benchmarks.verify", str(there.store.parent)], capture_output=True, text=True, check=True
     )
     return Row(f"memory of an audit of {events:,} events", int(done.stdout) / 1024, MEMORY_MIB_MAX, "MiB")
+
+
+def healing(there: Places, path: Path) -> Row:
+    """Heal a damaged part from a mirror; return how long nobody else can change the store, of the time that one verification takes."""
+    copy, held = there.store.with_name("mirror"), list[float]()
+    mirror(there, copy)
+    real = journal.mutating
+
+    @contextmanager
+    def mutating(*given: Any, **named: Any) -> Generator[journal.Turn]:
+        start = time.perf_counter()
+        with real(*given, **named) as turn:
+            yield turn
+        held[-1] += time.perf_counter() - start
+
+    verified = []
+    for _ in range(4):
+        raw = path.read_bytes()
+        path.write_bytes(raw[: len(raw) // 2])
+        verified.append(timed(lambda: verify(there, deep=True), time.perf_counter))
+        held.append(0.0)
+        journal.mutating = mutating
+        try:
+            done = repair(there, Sources(copies=[copy]), confirm=there.origin, now=clock, random=os.urandom)
+        finally:
+            journal.mutating = real
+        assert done.healed
+    taken, one = statistics.median(held[1:]), statistics.median(verified[1:])  # the first repair folds, because nothing was folded yet
+    return Row("a healing holds the store, of one verification", taken / one, note=f"{taken:.2f} s against {one:.2f} s")
 
 
 def whole(verdict: Verdict) -> SeenHead:

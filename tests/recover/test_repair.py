@@ -332,6 +332,49 @@ def test_up_to_a_boundary_is_replayed_only_where_the_policy_allows_it(places: Pl
     assert folded(places) == 5
 
 
+# Others meanwhile
+
+
+def after_the_first_verdict(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let something happen once the log was read for the first time, before anything is done about it."""
+    real = repairs.verify
+    done: list[bool] = []
+
+    def verify(*given: Any, **named: Any) -> Any:
+        verdict = real(*given, **named)
+        if not done:
+            done.append(True)
+            act()
+        return verdict
+
+    monkeypatch.setattr(repairs, "verify", verify)
+
+
+def test_while_the_log_is_read_nothing_is_held(places: Places, copy: Path, monkeypatch: pytest.MonkeyPatch):
+    real = repairs.verify
+    free = []
+
+    def verify(*given: Any, **named: Any) -> Any:
+        with files.lock(places.vault / "mutate.lock", wait_seconds=0):
+            free.append(True)
+        return real(*given, **named)
+
+    monkeypatch.setattr(repairs, "verify", verify)
+    flip_payload(places, 2)
+    assert repaired(places, copy).after.kind is Kind.INTACT
+    assert len(free) == 2
+
+
+def test_what_somebody_else_healed_meanwhile_is_left_as_it_is(places: Places, copy: Path, monkeypatch: pytest.MonkeyPatch):
+    path = path_with(places, 2)
+    good = path.read_bytes()
+    flip_payload(places, 2)
+    after_the_first_verdict(monkeypatch, lambda: path.write_bytes(good))
+    done = repaired(places, copy)
+    assert (done.healed, done.after.kind) == ((), Kind.INTACT)
+    assert not (places.vault / "quarantine").exists()
+
+
 # Interrupted
 
 

@@ -16,8 +16,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from refold import journal, quarantine
-from refold.errors import Usage
+from refold import files, journal, quarantine
+from refold.errors import Corrupt, Usage, VerificationIncomplete
 from refold.files import link_new, make_folder
 from refold.journal import Condition, Direction
 from refold.log.head import has_begun
@@ -124,34 +124,62 @@ def repair(
         raise Usage(f"this is not the beginning of the store's origin (at least {PREFIX_LETTERS_MIN} letters)", hint="refold recover --log")
     completed = tuple(_complete(places))
     before = verdict = _verify(places, sources)
-    healed: list[str] = []
+    healed: tuple[str, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     passed: tuple[int, ...] = ()
     ended = receipt = None
     if not verdict.is_whole:
-        with journal.mutating(places, wait_seconds=0, random=random) as turn:
+        with journal.mutating(places, wait_seconds=0, random=random):
             receipt = _sign(places, verdict, now=now)
-            for _ in range(ROUNDS_MAX):
-                found = _heal(places, verdict, sources)
-                refused = found.refused
-                if not found.goods:
-                    break
-                for some in _batches(found.goods):
-                    turn.commit(HEAL, list(_steps(places, some)))
-                healed += [good.path for good in found.goods]
-                verdict = _verify(places, sources)
-            if past_damage and not verdict.is_whole:
-                passed = _pass(places, turn, verdict, now=now, random=random)
-                verdict = _verify(places, sources)
-            if give_up and not verdict.is_whole:
-                ended = _give_up(places, turn, verdict, sources, now=now, random=random)
-                verdict = _verify(places, sources)
+        healed, refused, verdict = _put_right(places, verdict, sources, random=random)
+    if past_damage and not verdict.is_whole:
+        with journal.mutating(places, wait_seconds=0, random=random) as turn:
+            passed = _pass(places, turn, verdict, now=now, random=random)
+        verdict = _verify(places, sources)
+    if give_up and not verdict.is_whole:
+        with journal.mutating(places, wait_seconds=0, random=random) as turn:
+            ended = _give_up(places, turn, verdict, sources, now=now, random=random)
+        verdict = _verify(places, sources)
     remember_verdict(places, verdict, now=now)
     calls, recorded = _repair_calls(places, sources.copies, random=random)
     replayed, why_not = replays.go_on(places, verdict, sources.known.checkpoints, was_whole=before.is_whole, now=now, random=random)
     return Repaired(
         before, verdict, completed, (*healed, *recorded), _named(sources, refused), passed, ended, replayed, calls, why_not, receipt
     )
+
+
+def _put_right(
+    places: Places, verdict: Verdict, sources: Sources, *, random: Random
+) -> tuple[tuple[str, ...], tuple[tuple[str, str], ...], Verdict]:
+    """Put right what copies have; return the files, the copies that could not be used, and the verdict after it.
+
+    Between the rounds nothing is held, because reading all of the log takes long. What the copies have is looked for under the lock: what a
+    compaction did meanwhile must not be taken back.
+    """
+    healed: list[str] = []
+    for _ in range(ROUNDS_MAX):
+        with journal.mutating(places, wait_seconds=0, random=random) as turn:
+            found = _heal(places, verdict, sources)
+            healed += _put(places, turn, found.goods)
+        if not found.goods:
+            break
+        verdict = _verify(places, sources)
+    return tuple(healed), found.refused, verdict
+
+
+def _put(places: Places, turn: journal.Turn, goods: Sequence[Good]) -> list[str]:
+    """Put good bytes under their names, but where they are already; return the files."""
+    left = [good for good in goods if not _is_there(places, good)]
+    for some in _batches(left):
+        turn.commit(HEAL, list(_steps(places, some)))
+    return [good.path for good in left]
+
+
+def _is_there(places: Places, good: Good) -> bool:
+    try:
+        return files.read(places.store / good.path) == good.raw
+    except (FileNotFoundError, Corrupt, VerificationIncomplete):
+        return False
 
 
 def _verify(places: Places, sources: Sources) -> Verdict:
@@ -202,9 +230,7 @@ def _repair_calls(places: Places, copies: Sequence[Path], *, random: Random) -> 
         if not goods:
             break
         with journal.mutating(places, wait_seconds=0, random=random) as turn:
-            for some in _batches(goods):
-                turn.commit(HEAL, list(_steps(places, some)))
-        healed += [good.path for good in goods]
+            healed += _put(places, turn, goods)
         calls = verify_calls(places, deep=True)
     return calls, healed
 
@@ -239,7 +265,7 @@ def _pass(places: Places, turn: journal.Turn, verdict: Verdict, *, now: Clock, r
     """Go past what is lost, if that is all that is wrong. Raises Usage."""
     found = _salvage(places, verdict)
     left = [each.path for each in verdict.damage if each.path.removeprefix("log/") not in found]
-    if left or not found:
+    if left or not any(each.lost for each in found.values()):
         message = "nothing can be gone past: not every later link, or every header of a lost entry, is vouched for"
         raise Usage(message, path=places.store / (left[0] if left else "log"), hint="refold help damage")
     passed = list(found.values())
