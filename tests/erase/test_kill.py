@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from refold import journal
 from refold.erase.model import Reached, Stage
-from refold.errors import Blocked, Drifted, Locked
+from refold.errors import Blocked, Drifted, Locked, WriteFailed
 from refold.journal import Condition, Direction
 from refold.memory import Memory
 from refold.recover.intents import KNOWN
@@ -173,12 +177,29 @@ def test_killed_after_any_step_it_ends_as_before_or_as_erased_and_certified_and_
     assert {done for done, direction in safe if direction is Direction.COMPLETE} >= {done for done in tried if done >= 2}
 
 
+def full(at: int) -> Disk:
+    """Return a disk on which the space is used up at one change of it, for once."""
+
+    def step(number: int, name: str, call: Callable[[], Any]) -> Any:
+        if number == at:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return None if name == "fsync" else call()
+
+    return Disk(step, calls=CALLS)
+
+
+DISKS = {"killed": lambda at: Disk(killing(at), calls=CALLS), "no space": full}
+
+
 @pytest.mark.slow
-def test_killed_at_any_change_of_the_disk_it_can_be_ended_and_certified(tmp_path: Path, model: Model):
+@pytest.mark.parametrize("way", DISKS)
+def test_stopped_at_any_change_of_the_disk_it_can_be_ended_and_certified(tmp_path: Path, model: Model, way: str):
     ends = set()
-    for at in points(model.changes - 1, every=max(1, model.changes // SAMPLES)):
+    samples = SAMPLES if way == "killed" else SAMPLES // 2
+    for at in points(model.changes - 1, every=max(1, model.changes // samples)):
         places = copied(model.places, tmp_path / f"{at}")
-        assert in_child(lambda: run_request(places, model.request), Disk(killing(at), calls=CALLS)) == KILLED  # noqa: B023
+        code = in_child(lambda: run_request(places, model.request), DISKS[way](at))  # noqa: B023
+        assert code == KILLED if way == "killed" else code in (0, WriteFailed.exit_code), (at, code)
         found = left(places)
         if found:
             is_over = found[0].condition is Condition.ENDED or is_safe(places, Direction.COMPLETE)

@@ -217,6 +217,18 @@ MUTANTS = [
 ]
 
 
+def test_every_check_of_the_verifier_has_its_mutant():
+    """A check is what says yes or no, or yields damage, under a public name."""
+    modules = (survey, history, tiers, located, judge)
+    public = {
+        name: each for module in modules for name, each in vars(module).items() if callable(each) and each.__module__ == module.__name__
+    }
+    says_so = {"bool", "DamageKind | None", "Iterator[Damage]", "list[Fault]"}
+    checks = {name for name, each in public.items() if not name.startswith("_") and each.__annotations__.get("return") in says_so}
+    assert len(checks) >= 20
+    assert checks <= {mutant.check for mutant in MUTANTS}
+
+
 @pytest.fixture
 def split(places: Places, monkeypatch: pytest.MonkeyPatch) -> Places:
     """Return a log whose newest commit has two parts, 7 to 8 and 9 to 10."""
