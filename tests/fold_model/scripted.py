@@ -21,6 +21,7 @@ from refold.store import Store
 from tests.conftest import now
 from tests.fold_model.asked import content, fact, recipe, worker
 from tests.openai_server import Asked, Reply, Server, answer
+from tests.state.made import every_claim
 
 LIVES = re.compile(r"\b(I|She) lives? in (\w+)")
 SISTER = re.compile(r"my sister (\w+)", re.IGNORECASE)
@@ -82,7 +83,7 @@ def fold(store: Store, by: ModelRecipe, *, full: bool = False, mode: Mode = Mode
 
 def facts(store: Store) -> list[str]:
     """Return what is stated, as lines."""
-    claims = State.open(store).all_claims()
+    claims = every_claim(State.open(store))
     return sorted(f"{claim.entity} {claim.relation} {claim.value}" for claim in claims)
 
 

@@ -25,6 +25,7 @@ from refold.store import open_store
 from tests.conftest import now
 from tests.fold_model.scripted import add, asked_about, asking, facts, fold, gateway, many, reads, says
 from tests.openai_server import answer, failure
+from tests.state.made import every_claim
 
 
 def test_a_block_is_asked_about_once_and_its_facts_lead_to_the_call(store, server):
@@ -33,7 +34,7 @@ def test_a_block_is_asked_about_once_and_its_facts_lead_to_the_call(store, serve
     assert asked_about(server) == [["I live in Berlin.", "(Noted.)", "I live in Munich."]]
     assert facts(store) == ["ada lives_in Berlin", "ada lives_in Munich"]
     assert (report.assertions, report.rejected, report.pending, report.extractor) == (2, 0, 0, "openai/small")
-    (call,) = {claim.call_id for claim in State.open(store).all_claims()}
+    (call,) = {claim.call_id for claim in every_claim(State.open(store))}
     assert call is not None
 
 
@@ -45,7 +46,7 @@ def test_earlier_turns_of_the_same_session_are_told_as_context(store, server):
         ["I live in Kiel."],
         ["My sister Ruth called."],
     ]
-    (ruth,) = [claim for claim in State.open(store).all_claims() if claim.entity == "Ruth"]
+    (ruth,) = [claim for claim in every_claim(State.open(store)) if claim.entity == "Ruth"]
     assert store.log.event(ruth.named_seq).text == "My sister Ruth called."
 
 
@@ -180,7 +181,7 @@ def test_folding_by_patterns_again_reads_everything_anew(store, server):
     fold(store, asking(server))
     report = folding.fold(store, State.open(store), relations=recipes.relations(), recipe=recipes.search(), now=now)
     assert report.plan.reason is Reason.RECIPE
-    assert [claim.extractor for claim in State.open(store).all_claims()] == ["symbolic/en-1"]
+    assert [claim.extractor for claim in every_claim(State.open(store))] == ["symbolic/en-1"]
 
 
 def test_a_fresh_fold_keeps_what_it_asked_where_another_fold_was_faster(store, server):
@@ -218,7 +219,7 @@ def test_a_fact_counts_from_when_the_event_that_names_its_entity_came(store, ser
     fold(store, asking(server, parts=1, context=1))
     first, last = (event for events in store.log.events() for event in events)
     state, relations = State.open(store), recipes.relations()
-    (said,) = state.all_claims()
+    (said,) = every_claim(state)
 
     def seen(view: View) -> tuple[bool, int]:
         return Sight(state, view, relations).sees(said), sum(everybody.counts(state, view, relations).values())

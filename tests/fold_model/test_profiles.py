@@ -23,6 +23,7 @@ from tests.fold_model.scripted import add, asking, fold, reads, says
 from tests.fold_model.scripted import told as events
 from tests.fold_model.telling import MARK, asked_for, is_profile, only, sentence, sentences, shown, telling, tells, told
 from tests.openai_server import Asked, Reply, Server, answer, failure
+from tests.state.made import every_claim
 
 
 @pytest.fixture
@@ -44,7 +45,7 @@ def test_an_entity_is_told_in_sentences_that_name_the_facts_they_rest_on(moved, 
     assert asked_for(server) == [["Ruth Oslo"], ["ada Berlin"], ["bob Kiel"]]
     assert shown(moved, "ada") == ["ada lives_in Berlin."]
     profile = only(moved, "ada")
-    (claim,) = [claim for claim in State.open(moved).all_claims() if claim.entity == "ada"]
+    (claim,) = [claim for claim in every_claim(State.open(moved)) if claim.entity == "ada"]
     assert profile.sentences[0].premises == (claim.fact_id,)
     assert (profile.told, profile.held, profile.extractor) == (1, 1, "openai/small")
 
@@ -122,7 +123,7 @@ def test_a_model_that_fails_leaves_the_state_without_the_profile_and_the_next_fo
     assert report.profiles is not None
     assert (report.pending, report.profiles.pending, report.faults) == (0, 1, {"server-error": 1})
     assert (shown(store, "ada"), shown(store, "bob")) == ([], ["bob lives_in Kiel."])
-    assert len(State.open(store).all_claims()) == 2
+    assert len(every_claim(State.open(store))) == 2
     server.script, before = tells, len(server.asked)
     again = fold(store, telling(server))
     assert again.plan.reason is Reason.PROFILES
@@ -251,7 +252,7 @@ def test_a_sentence_is_shown_while_its_premise_holds_in_the_view(store, server):
 
 
 def test_as_of_a_time_before_one_of_its_events_there_is_no_profile(moved):
-    newest = max(claim.newest_seq for claim in State.open(moved).all_claims() if claim.entity == "ada")
+    newest = max(claim.newest_seq for claim in every_claim(State.open(moved)) if claim.entity == "ada")
     assert shown(moved, "ada", View(as_of_seq=newest)) == ["ada lives_in Berlin."]
     assert shown(moved, "ada", View(as_of_seq=newest - 1)) == []
 

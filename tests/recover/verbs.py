@@ -23,6 +23,7 @@ from refold.verdict import Kind
 from tests.conftest import now
 from tests.log import say, texts
 from tests.recover.damage import path_with
+from tests.state.made import every_claim
 
 TEXTS = ["I live in Berlin.", "I've been living in Munich since 2023.", "My sister is called Ruth."]
 MORE = "I work at Siemens."
@@ -111,7 +112,7 @@ def readable(places: Places) -> None:
     with open_store(places) as store:
         state = State.open(store)
         assert state.absent is None
-        assert len(state.all_claims()) == {4: 3, 5: 4}[state.size]
+        assert len(every_claim(state)) == {4: 3, 5: 4}[state.size]
 
 
 def published(places: Places) -> None:

@@ -15,7 +15,7 @@ from refold.fold.entities import components
 from refold.fold.merge import decide, in_effect, stances
 from refold.model import Act, Modality, Validity
 from refold.reading import Claim
-from refold.state.everybody import stances_of
+from refold.state.everybody import decided
 from refold.state.tables import ASSERTIONS
 from tests.merge.claims import ADA, BEN, DAY, POLICIES, RELATIONS, RUTH, claim, claim_sets, edge, policy_of
 
@@ -48,7 +48,7 @@ def in_sql(claims: Sequence[Claim], entities: dict[int, int], at: int | None = N
             one["contested"],
             None if one["beaten_by"] is None else fact_id(one["beaten_by"]),
         )
-        for one in stances_of(rows_of(claims), entities, POLICIES, at=at).to_pylist()
+        for one in decided(rows_of(claims), entities, POLICIES, at=at).to_pylist()
     }
 
 
@@ -142,4 +142,4 @@ def test_a_text_is_never_taken_for_an_entity():
 def test_texts_from_several_runs_are_compared_as_one():
     said = [claim("Berlin", day=1, relation="likes"), claim("BERLIN", day=2, relation="likes", act=Act.DENY)]
     runs = pa.concat_tables([rows_of(said[:1]), rows_of(said[1:])])
-    assert {one["standing"] for one in stances_of(runs, {}, POLICIES).to_pylist()} == {"denied", "closing"}
+    assert {one["standing"] for one in decided(runs, {}, POLICIES, at=None).to_pylist()} == {"denied", "closing"}

@@ -15,9 +15,10 @@ import pyarrow as pa
 
 from refold import ingest, search_recipe, settings
 from refold.model import Act, Draft, Event, Mention, Modality, Scope, Source, Validity
-from refold.reading import AliasEdge, Assertion, Folded, Rejection, RejectionCode
+from refold.reading import AliasEdge, Assertion, Claim, Folded, Rejection, RejectionCode
 from refold.search_recipe import Recipe
 from refold.state.builder import Builder, Published
+from refold.state.claims import claims
 from refold.state.generation import State
 from refold.state.tables import PROFILES
 from refold.store import Store, create
@@ -160,6 +161,11 @@ def _likes(event: Event, me: Mention, word: str, span: tuple[int, int]) -> Asser
 
 def _same(event: Event, a: Mention, b: Mention, span: tuple[int, int]) -> AliasEdge:
     return AliasEdge(a, b, Act.SAY, a, event.said_at, event.source.document, event.source.part, event.seq, event.event_id, (span,))
+
+
+def every_claim(state: State) -> list[Claim]:
+    """Return what was ever stated, in the order of the table."""
+    return claims(state.table("assertions"))
 
 
 def rows(state: State, *, without: Sequence[str] = ()) -> dict[str, list[dict[str, object]]]:

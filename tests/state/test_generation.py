@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from refold.model import Act, Mention, Scope, SubjectId, View
 from refold.state.generation import Absence, State
 from refold.state.tables import TABLES
-from tests.state.made import a_store, add, fold, mentions_each_word, rows, say
+from tests.state.made import a_store, add, every_claim, fold, mentions_each_word, rows, say
 
 PEOPLE = ("Ada", "Ruth", "Ömer")
 TEXTS = st.sampled_from(["I live in Berlin", "no more Tea now", "Who knows?", "Ruth likes Tea", "nothing", "Ada Ada now"])
@@ -84,7 +84,7 @@ def test_claims_come_by_mention_relation_and_id(store):
     assert every[0] in state.claims_with_id(every[0].fact_id[:15])
     assert [tag] in state.mentions_valuing(state.mentions_named("Word3")).values()
     assert state.mentions_valuing([tag]) == {tag: []}
-    assert len(state.all_claims()) == state.counts["assertions"]
+    assert len(every_claim(state)) == state.counts["assertions"]
 
 
 def test_alias_statements_are_found_from_both_ends(store):

@@ -13,7 +13,7 @@ from refold.reading import Folded, Rejection, RejectionCode
 from refold.state.builder import Builder
 from refold.state.digest import state_hash
 from refold.state.generation import State
-from tests.state.made import NOW, add, builder, fold, joined, mentions_each_word, nothing, rows, say
+from tests.state.made import NOW, add, builder, every_claim, fold, joined, mentions_each_word, nothing, rows, say
 
 WORDS = ("tea{}", "Ruth{} is well", "no{} now", "is it{}?", "Munich{}")
 
@@ -84,8 +84,8 @@ def test_a_lookup_never_finds_what_was_read_again(store):
     for events, subjects in store.log.entries(base.size):
         build.add(events, subjects=subjects)
     state = build.publish(store.log.head, now=lambda: NOW).state
-    assert base.all_claims()
-    claim = base.all_claims()[0]
+    assert every_claim(base)
+    claim = every_claim(base)[0]
     assert state.claims([claim.mention]) == []
     assert state.claims([claim.mention], {claim.relation}) == []
     assert state.claims_with_id(claim.fact_id) == []
@@ -111,7 +111,7 @@ def test_a_claim_tells_the_call_it_was_read_from_and_the_event_that_names_its_en
             )
         )
 
-    said, plain = sorted(fold(store, by=by).state.all_claims(), key=lambda claim: claim.call_id is None)
+    said, plain = sorted(every_claim(fold(store, by=by).state), key=lambda claim: claim.call_id is None)
     assert (said.call_id, said.named_seq, said.named_span, said.named_id) == (b"c" * 16, said.seq, (0, 4), b"e" * 16)
     assert (plain.call_id, plain.named_seq, plain.named_span, plain.named_id) == (None, None, None, None)
 

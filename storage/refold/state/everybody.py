@@ -150,34 +150,31 @@ def told(
     limit: int | None = None,
 ) -> tuple[pa.Table, pa.Table]:
     """Return the assertions that a view admits, and the stances over them: shown, rows, standing, contested, beaten_by, by row number."""
-    rows, tables = _seen(state, view, relations)
-    return rows, _ask(STANCES, tables, standings=list(standings), relation=relation, limit=limit, at=view.valid_at)
+    rows, entities = _seen(state, view)
+    return rows, decided(rows, entities, relations.by_name, standings=list(standings), relation=relation, limit=limit, at=view.valid_at)
 
 
 def counts(state: State, view: View, relations: Relations) -> dict[Standing, int]:
     """Return how many facts a view sees in each standing."""
-    found = _ask(COUNTS, _seen(state, view, relations)[1], at=view.valid_at).to_pylist()
+    found = decided(*_seen(state, view), relations.by_name, query=COUNTS, at=view.valid_at).to_pylist()
     return dict.fromkeys(Standing, 0) | {Standing(one["standing"]): one["stances"] for one in found}
 
 
-def stances_of(rows: pa.Table, entities: Mapping[int, int], relations: Mapping[str, Policy], *, at: int | None = None) -> pa.Table:
-    """Decide rows of `assertions`: stances as `told` returns them, of everybody and in every standing."""
-    return _ask(STANCES, _tables(rows, entities, relations), at=at)
+def decided(
+    rows: pa.Table, entities: Mapping[int, int], relations: Mapping[str, Policy], *, query: str = STANCES, at: int | None, **asked: Any
+) -> pa.Table:
+    """Decide rows of `assertions`: stances as `told` returns them, of everybody; what is not asked for is everything."""
+    values = {"standings": list(Standing), "relation": None, "limit": None, "at": at} | asked
+    return views.answer(MERGE + query, tables=_tables(rows, entities, relations), values=values)
 
 
-def _ask(query: str, tables: Mapping[str, pa.Table], **asked: Any) -> pa.Table:
-    """Put a question to the decided claims; what is not asked for is everything."""
-    return views.answer(MERGE + query, tables=tables, values={"standings": list(Standing), "relation": None, "limit": None} | asked)
-
-
-def _seen(state: State, view: View, relations: Relations) -> tuple[pa.Table, dict[str, pa.Table]]:
-    """Return the assertions that a view admits, and the tables of the merge over them."""
+def _seen(state: State, view: View) -> tuple[pa.Table, dict[int, int]]:
+    """Return the assertions that a view admits, and of each mention that is joined to another its entity."""
     visible = state.visible(view)
     rows = state.table("assertions")
     rows = rows.filter(admitted(rows, visible))
     edges = [e for e in state.all_edges() if visible.sees(e.scope, e.audience, seq=e.seq, recorded_at=e.recorded_at)]
-    entities = {mention: component.entity for mention, component in components(edges).items()}
-    return rows, _tables(rows, entities, relations.by_name)
+    return rows, {mention: component.entity for mention, component in components(edges).items()}
 
 
 def admitted(rows: pa.Table, visible: Visible) -> pa.Array:

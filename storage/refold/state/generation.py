@@ -215,10 +215,6 @@ class State:
             found[value].append(mention)
         return found
 
-    def all_claims(self) -> list[Claim]:
-        """Return every claim, in the order of the table."""
-        return claims.claims(self.table("assertions"))
-
     def claims_with_id(self, prefix: bytes) -> list[Claim]:
         """Return the claims whose fact id starts with `prefix`. Reads one column of all row groups, then the rows."""
         found: list[Claim] = []
