@@ -12,7 +12,7 @@ from refold.keys.subjects import alias_tag, carried, content_tag, is_suppressed,
 from refold.log.append import Appended, Sealable
 from refold.log.events import encode_event, encode_subject
 from refold.log.head import Head
-from refold.log.persons import persons
+from refold.log.persons import minted_first
 from refold.log.tail import Index, Known
 from refold.model import WITHHELD, AliasKind, Draft, EntryKind, Event, EventId, Role, Source, SubjectId, normalise
 from refold.outside import Clock, Random
@@ -119,12 +119,7 @@ def subject_add(
         _check_usable(list(found.values()), known, keyring)
         if not readmit and is_suppressed(keyring, None, [alias for tag, (_, alias) in tags.items() if tag not in found]):
             raise _erased()
-        subject = next(iter(found.values()), minted)
-        apart: set[SubjectId] = set()
-        if len(set(found.values())) > 1:
-            first_of = persons(store.log.subjects())
-            subject = next(one for one in first_of if one in found.values())
-            apart = {one for one in found.values() if first_of[one] != first_of[subject]}
+        subject, apart = minted_first(store.log.subjects(), set(found.values())) if found else (minted, set())
         new = tuple(alias for tag, alias in tags.items() if tag not in found or found[tag] in apart)
         made[:] = [subject]
         return [_subject_entry(subject, new, recorded_at=now(), ingest=random(16), random=random)] if new else []

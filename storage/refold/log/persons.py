@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from refold.log.events import SubjectEntry
 from refold.model import SubjectId, normalise
@@ -35,3 +35,12 @@ def everybody(entries: Sequence[SubjectEntry]) -> dict[SubjectId, list[SubjectEn
     for entry in entries:
         found.setdefault(first_of[entry.subject], []).append(entry)
     return found
+
+
+def minted_first(entries: Iterable[SubjectEntry], found: Collection[SubjectId]) -> tuple[SubjectId, set[SubjectId]]:
+    """Return which of some ids was minted first, and those of them that are of other persons than it."""
+    if len(found) == 1:
+        return next(iter(found)), set()
+    first_of = persons(entries)
+    subject = next(one for one in first_of if one in found)
+    return subject, {one for one in found if first_of[one] != first_of[subject]}

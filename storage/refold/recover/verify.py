@@ -64,10 +64,7 @@ def verify(
     start = from_checkpoint.size if from_checkpoint else 0
     known = replace(known, seen=(*known.seen, *seen), checkpoints=(*known.checkpoints, *checkpoints))
     sizes = sorted({each.size for each in (*known.seen, *known.checkpoints, *known.signed)})
-    parts = checked(place.folder, list(jobs(told, start, sizes, deep=deep)), workers, progress)
-    if not deep and (told.damage or any(part.faults for part in parts)):
-        deep = True
-        parts = checked(place.folder, list(jobs(told, start, sizes, deep=True)), workers, progress)
+    parts, deep = _looked_at(told, deep, lambda deep: checked(place.folder, list(jobs(told, start, sizes, deep=deep)), workers, progress))
     return judge(
         Evidence(
             history=told,
@@ -80,6 +77,14 @@ def verify(
             given_up=tuple(given_up_below(place.folder, told, start)),
         )
     )
+
+
+def _looked_at(told: History, deep: bool, look: Callable[[bool], list[PartSeen]]) -> tuple[list[PartSeen], bool]:
+    """Look at the parts; where anything does not fit, at every entry of them. Say whether it was at every entry."""
+    parts = look(deep)
+    if not deep and (told.damage or any(part.faults for part in parts)):
+        return look(True), True
+    return parts, deep
 
 
 def given_up_below(folder: Path, told: History, start: int) -> Iterator[tuple[int, bytes]]:

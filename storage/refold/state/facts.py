@@ -58,10 +58,7 @@ def facts(
     stances = [stance for of in sight.stances_each(entities) for stance in of if _is_wanted(stance, wanted, relation)]
     stances.sort(key=lambda stance: order(stance.shown), reverse=True)
     stances.sort(key=lambda stance: _place(stance, relations))
-    look = Look(sight, rules)
-    derived = [known.fact for of in entities for known in derive(of, rules, look, relation=relation)]
-    derived.sort(key=lambda fact: (fact.relation, fact.entity, fact.qualifier, fact.value))
-    return [*facts_of(stances[:limit], log, quotes=quotes), *derived][:limit]
+    return [*facts_of(stances[:limit], log, quotes=quotes), *_derived(sight, entities, rules, relation)][:limit]
 
 
 def known_relations(relations: Relations, rules: Rules) -> set[str]:
@@ -74,6 +71,13 @@ def entities_named(sight: Sight, name: str, *, first_person: bool) -> list[int]:
     mentions = sight.state.mentions_named(name)
     wanted = [tag for tag, mention in mentions.items() if mention.is_first_person or not first_person]
     return [component.entity for component in sight.components(wanted)]
+
+
+def _derived(sight: Sight, entities: Sequence[int], rules: Rules, relation: str | None) -> list[Fact]:
+    """Return what follows by rule about some entities, in an order that nobody's time decides."""
+    look = Look(sight, rules)
+    derived = [known.fact for of in entities for known in derive(of, rules, look, relation=relation)]
+    return sorted(derived, key=lambda fact: (fact.relation, fact.entity, fact.qualifier, fact.value))
 
 
 def _is_wanted(stance: Stance, standings: frozenset[Standing], relation: str | None) -> bool:

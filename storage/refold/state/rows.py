@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from refold.errors import RefoldError
-from refold.model import Event, Mention, Role, Span, part_key
+from refold.model import Event, Mention, Role, Span, Validity, part_key
 from refold.reading import AliasEdge, Assertion, Folded
 from refold.search_recipe import Recipe
 from refold.state import tables
@@ -139,10 +139,7 @@ class Rows:
             tags.audience(event.audience),
             tags.scope(event.scope),
             made.fact_id,
-            made.validity.start,
-            made.validity.end,
-            None if made.validity.precision is None else int(made.validity.precision),
-            made.validity.words,
+            *_validity(made.validity),
             made.extractor,
             event.event_id,
             event.speaker_name,
@@ -216,6 +213,10 @@ def _columns(table: Table) -> Columns:
 def _append(columns: Columns, *row: Any) -> None:
     for column, value in zip(columns.values(), row, strict=True):
         column.append(value)
+
+
+def _validity(found: Validity) -> tuple[int | None, int | None, int | None, str]:
+    return found.start, found.end, None if found.precision is None else int(found.precision), found.words
 
 
 def _flat(spans: Sequence[Span]) -> list[int]:
