@@ -195,8 +195,7 @@ DISKS = {"killed": lambda at: Disk(killing(at), calls=CALLS), "no space": full}
 @pytest.mark.parametrize("way", DISKS)
 def test_stopped_at_any_change_of_the_disk_it_can_be_ended_and_certified(tmp_path: Path, model: Model, way: str):
     ends = set()
-    samples = SAMPLES if way == "killed" else SAMPLES // 2
-    for at in points(model.changes - 1, every=max(1, model.changes // samples)):
+    for at in points(model.changes - 1, every=max(1, model.changes // SAMPLES)):
         places = copied(model.places, tmp_path / f"{at}")
         code = in_child(lambda: run_request(places, model.request), DISKS[way](at))  # noqa: B023
         assert code == KILLED if way == "killed" else code in (0, WriteFailed.exit_code), (at, code)
