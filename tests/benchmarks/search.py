@@ -1,4 +1,4 @@
-"""What a search costs in an open process: for one user and over everybody, folded and just said."""
+"""What a search costs in an open process: for one user and over everybody, folded and just said, by words and with vectors."""
 
 from __future__ import annotations
 
@@ -12,16 +12,18 @@ from tempfile import TemporaryDirectory
 
 from refold import ingest
 from refold.model import Scope, View
-from refold.search_recipe import shipped
+from refold.search_recipe import Recipe, shipped
 from refold.state.builder import Builder
 from refold.state.generation import State
 from refold.state.search import search
 from refold.store import Store
 from tests.benchmarks import Row, timed
 from tests.benchmarks.corpus import CITIES, FIRMS, NAMES, START, THINGS, big_store, chats
+from tests.state.made import with_vectors
 
 EVENTS = {"small": (20_000,), "full": (100_000, 1_000_000)}
 LIMITS_MS = {20_000: 25, 100_000: 25, 1_000_000: 100}
+WITH_VECTORS_MAX = 100_000  # events of which vectors are made as well: at a million that alone takes a minute
 QUERIES = 60
 BATCH = 20_000
 ASKED = (
@@ -42,18 +44,47 @@ def rows(size: str) -> Iterator[Row]:
             for who, view in (("one user", View(Scope(user="ada-0"))), ("everybody", View())):
                 yield Row(f"search of {who} in {events:,} events, median", p50(store, state, view), LIMITS_MS[events], "ms")
             yield Row(f"search with ten new turns in {events:,} events, median", after_adding(store, state), 2 * LIMITS_MS[events], "ms")
+            if events <= WITH_VECTORS_MAX:
+                yield from with_vectors_beside(store, state, events)
             state.close()
+
+
+def with_vectors_beside(store: Store, state: State, events: int) -> Iterator[Row]:
+    """Fold once more, with vectors, and search both states in turns."""
+    start = time.perf_counter()
+    build(store, shipped())
+    by_words = time.perf_counter() - start
+    start = time.perf_counter()
+    build(store, with_vectors())
+    yield Row(f"a fold of {events:,} events with vectors", (time.perf_counter() - start) / by_words, None, "x by words")
+    alike = State.open(store)
+    size = sum(run.size for table, run in alike.manifest.listed if table == "vectors")
+    yield Row(f"vectors of {events:,} events on disk, for each", size / events, 300, "bytes")
+    for who, view in (("one user", View(Scope(user="ada-0"))), ("everybody", View())):
+        asked, taken = queries(), []
+        for query in (next(asked) for _ in range(QUERIES)):
+            both = [timed_search(store, each, view, query, [], recipe) for each, recipe in ((state, shipped()), (alike, with_vectors()))]
+            taken.append(both)
+        words, vectors = (statistics.median(column) for column in zip(*taken, strict=True))
+        yield Row(f"search of {who} with vectors in {events:,} events, median", vectors, None, "ms")
+        yield Row(f"the same against words alone, {words:.1f} ms", vectors / words, None, "x")
+    alike.close()
 
 
 def folded(folder: Path, events: int) -> Store:
     """Make a store of which everything is folded, without extraction."""
     store = big_store(folder, events)
-    builder = Builder(store, None, relations=bytes(32), recipe=shipped())
+    build(store, shipped())
+    return store
+
+
+def build(store: Store, recipe: Recipe) -> None:
+    """Fold a whole store by a search recipe, without extraction."""
+    builder = Builder(store, None, relations=bytes(32), recipe=recipe)
     for first in range(0, store.log.head.size, BATCH):
         for batch, subjects in store.log.entries(first, min(first + BATCH, store.log.head.size)):
             builder.add(batch, subjects=subjects)
     builder.publish(store.log.head, now=lambda: START).state.close()
-    return store
 
 
 def queries() -> Iterator[str]:
@@ -67,8 +98,8 @@ def timed_ms(store: Store, state: State, view: View) -> float:
     return timed_search(store, state, view, "late train to Oslo", [])
 
 
-def timed_search(store: Store, state: State, view: View, query: str, tail: list) -> float:
-    return timed(lambda: search(state, tail, store.log, view, query), time.perf_counter) * 1e3
+def timed_search(store: Store, state: State, view: View, query: str, tail: list, recipe: Recipe | None = None) -> float:
+    return timed(lambda: search(state, tail, store.log, view, query, recipe=recipe), time.perf_counter) * 1e3
 
 
 def p50(store: Store, state: State, view: View) -> float:

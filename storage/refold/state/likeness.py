@@ -14,7 +14,7 @@ import numpy as np
 from refold.search_recipe import UNIT, Vectors
 
 FINE = UNIT * UNIT  # one, where the best are looked for among all
-BLOCK = 1 << 13  # events whose vectors are made floats at once
+BLOCK = 1 << 10  # events whose vectors are made floats at once: they fit the cache, and are too few for threads that wait for each other
 
 
 def lengths(vectors: np.ndarray) -> np.ndarray:
