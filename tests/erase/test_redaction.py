@@ -11,16 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from refold import ingest, journal
+from refold import ingest, journal, times
 from refold.cli import decided
-from refold.erase import redaction
-from refold.erase.model import Decision, Redaction, Selector, Stage
+from refold.erase import certificate, redaction
+from refold.erase.certificate import Evidence, Root
+from refold.erase.model import Decision, Footprint, Reached, Redaction, Request, Selector, Stage
 from refold.errors import Usage
 from refold.journal import Direction
+from refold.mcp import answers
 from refold.memory import Memory
 from refold.model import AliasKind, Draft, Event, Scope, Source
+from refold.receipts.certificate import NAMESAKES, asked_for
+from refold.receipts.form import Body
 from refold.recover.intents import KNOWN
 from refold.recover.verify import verify
+from refold.scan.found import Scanned
 from refold.scan.testing import assert_forgotten
 from refold.store import Places, open_store
 from refold.store import places as find_places
@@ -372,3 +377,28 @@ def test_only_a_whole_number_says_when_somebody_redacted(found: Reviewed):
 
 def at(event: Event, value: object) -> int | None:
     return replace(event, metadata={"redacted_at": value}).redacted_at
+
+
+def test_an_agent_is_told_that_it_is_not_what_was_said(erased: Reviewed):
+    with opened(erased.places) as memory:
+        (hit, *_) = memory.search("moved house", user_id="ada")
+        (fact,) = memory.facts(user_id="ada", relation="lives_in")
+    assert answers.of_hit(hit).redacted_at == answers.of_fact(fact).redacted_at == times.iso(fact.redacted_at or 0)
+
+
+def test_a_certificate_says_in_words_what_was_asked_and_that_namesakes_were_left(found: Reviewed):
+    with opened(found.places) as memory:
+        request = memory.erase_show(found.request)
+    assert request.found is not None
+    others = tuple(replace(one, decision=Decision.NAMESAKE) for one in request.found.candidates)
+    said, left = map(said_of, (request, replace(request, found=replace(request.found, candidates=others))))
+    assert [NAMESAKES in body["remains"] for body in (said, left)] == [False, True]
+    assert asked_for(said) == ["everything about whoever goes by any of 2 names, user ids, addresses or numbers that were given"]
+    assert asked_for({"asked": {"aliases": 0, "subjects": 1, "events": 2}}) == ["everything about the person of one id", "2 events"]
+
+
+def said_of(request: Request) -> Body:
+    """Return what a certificate of a request would say, had it been carried out."""
+    scanned = Scanned(1, 1, 1, (), (), False, (), ())
+    reached = Reached(1, 2, (9,), 2, 1, 0, 0, 0, 1, 2)
+    return certificate.said(Evidence(request, reached, scanned, Footprint((), (), "control"), Root("file", 3, 3), 3, 4))

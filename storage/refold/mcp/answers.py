@@ -32,7 +32,7 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class RecalledEvent:
-    """One event, as it was said."""
+    """One event, as it was said; or, where it was redacted, in words that somebody put in the place of others."""
 
     event_id: str
     said_at: str
@@ -41,6 +41,7 @@ class RecalledEvent:
     source: str
     text: str
     cut: bool  # whether the text is longer than what is given of it
+    redacted_at: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +78,7 @@ class RecalledFact:
     said_at: str
     source: str
     quote: str
+    redacted_at: str | None  # where the quote is not what was said
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +118,7 @@ class Said:
     said_at: str
     source: str
     quote: str
+    redacted_at: str | None  # where the quote is not what was said
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +174,7 @@ def of_hit(hit: Hit) -> RecalledEvent:
         source=plain(hit.source),
         text=text,
         cut=len(hit.text) > TEXT_CHARACTERS_MAX,
+        redacted_at=_moment(hit.redacted_at),
     )
 
 
@@ -194,7 +198,12 @@ def of_fact(fact: Fact) -> RecalledFact:
         said_at=times.iso(fact.said_at),
         source=plain(fact.source),
         quote=plain(fact.quote),
+        redacted_at=_moment(fact.redacted_at),
     )
+
+
+def _moment(at: int | None) -> str | None:
+    return None if at is None else times.iso(at)
 
 
 def of_profile(profile: Profile) -> RecalledProfile:
@@ -219,7 +228,10 @@ def of_explanation(explained: Explanation) -> Because:
 
 
 def _said(sayings: Sequence[Saying]) -> list[Said]:
-    return [Said(plain(said.speaker), times.iso(said.said_at), plain(said.source), plain(said.quote)) for said in sayings]
+    return [
+        Said(plain(said.speaker), times.iso(said.said_at), plain(said.source), plain(said.quote), _moment(said.redacted_at))
+        for said in sayings
+    ]
 
 
 def as_data(answer: object) -> dict[str, Any]:
