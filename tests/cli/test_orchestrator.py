@@ -14,6 +14,7 @@ import pytest
 
 from refold import settings
 from refold.cli.orchestrator import Home, address, child, stop, wait_until_answers
+from refold.cli.serve import ready
 from refold.errors import RefoldError
 from refold.settings import Serve
 
@@ -53,6 +54,13 @@ def test_settings_are_found_from_another_working_folder(home, tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     assert home.environment({"REFOLD_CONFIG": "own.toml"})["REFOLD_CONFIG"] == str(tmp_path / "own.toml")
     assert "REFOLD_CONFIG" not in home.environment({})
+
+
+def test_a_person_is_told_when_which_flow_runs(home):
+    chosen = settings.load({})
+    said = "\n".join(ready(home, chosen.serve, chosen).lines)
+    for name, cron in (("nightly", chosen.nightly.cron), ("recover", chosen.recover.cron), ("erase", chosen.erase.cron)):
+        assert f"\n{name:9}  {cron}  {chosen.nightly.timezone}\n" in said
 
 
 def test_a_database_of_ones_own_is_handed_to_the_server(home):

@@ -36,6 +36,13 @@ def test_the_deployment_runs_on_the_schedule_of_the_settings_and_knows_only_an_o
     assert evidence.deployment["entrypoint"] == "flows.nightly.nightly"
 
 
+def test_when_which_flow_runs_is_what_is_said_once_it_is_ready(evidence):
+    deployments = {"nightly": evidence.deployment, "recover": evidence.check, "erase": evidence.erasing}
+    schedules = {name: each["schedules"][0]["schedule"] for name, each in deployments.items()}
+    assert evidence.ready["data"]["schedules"] == {name: each["cron"] for name, each in schedules.items()}
+    assert {each["timezone"] for each in schedules.values()} == {evidence.ready["data"]["timezone"]}
+
+
 def test_a_run_that_the_server_starts_folds_everything(evidence):
     assert evidence.scheduled["state_type"] == "COMPLETED"
     assert (evidence.status.unfolded, evidence.status.events) == (0, 300)

@@ -43,7 +43,7 @@ def _run(given: Namespace) -> Outcome:
     if given.format == "text":
         print("\n".join(starting(home, serve)), file=sys.stderr, flush=True)
     with _served(home, serve) as processes:
-        say("serve", _ready(home, serve, chosen.nightly), given.format)
+        say("serve", ready(home, serve, chosen), given.format)
         return _until_stopped(processes, home)
 
 
@@ -81,19 +81,22 @@ def starting(home: Home, serve: settings.Serve) -> list[str]:
     ]
 
 
-def _ready(home: Home, serve: settings.Serve, nightly: settings.Nightly) -> Outcome:
-    url = address(serve)
+def ready(home: Home, serve: settings.Serve, chosen: settings.Settings) -> Outcome:
+    """Return what is said once all of it runs: where, and when which flow does."""
+    url, nightly = address(serve), chosen.nightly
+    crons = {"nightly": nightly.cron, "recover": chosen.recover.cron, "erase": chosen.erase.cron}
     data = {
         "ui": f"{url}/",
         "api": f"{url}/api",
         "deployment": "nightly/nightly",
         "cron": nightly.cron,
         "timezone": nightly.timezone,
+        "schedules": crons,
         "prefect_home": str(home.folder),
     }
     lines = [
         f"web page   {url}/",
-        f"nightly    {nightly.cron}  {nightly.timezone}",
+        *(f"{name:9}  {cron}  {nightly.timezone}" for name, cron in crons.items()),
         f"records    {from_here(home.folder)}",
         "",
         "Ctrl-C stops it.",
