@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from refold.erase import epoch
 from refold.errors import Drifted, Locked, SubjectErased
 from refold.recover.verify import verify
+from refold.state import builder
 from refold.state.generation import State, reading
 from refold.store import Places, open_store
 from tests.erase.small import CANARY, Heard, draft, erase, filled, fold, folded_without, rows, ruth, say
@@ -92,6 +94,28 @@ def test_a_second_erasure_waits_for_its_turn(tmp_path: Path, monkeypatch: pytest
         erase(store, ruth(store))
         assert refused
         assert not any(CANARY in event.text for event, _ in Heard.of(store).events)
+
+
+def test_no_fold_is_published_while_an_erasure_changes_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from refold.erase import run
+
+    places, real, refused = filled(tmp_path), run._transact, []
+    monkeypatch.setattr(builder, "PUBLISH_WAIT_SECONDS_MAX", 0.0)
+
+    def transact(*given: Any) -> Any:
+        with open_store(places) as other:
+            say(other, draft("ben", "10", "I like soup."))
+            with pytest.raises(Locked):
+                fold(other)
+            refused.append(State.open(other).number)
+        return real(*given)
+
+    monkeypatch.setattr(run, "_transact", transact)
+    with open_store(places) as store:
+        before = State.open(store).number
+        assert erase(store, ruth(store)).generation == before + 1
+        assert refused == [before]
+        assert fold(store).size == store.log.refresh()[0].size
 
 
 def test_an_epoch_that_somebody_else_began_meanwhile_is_not_sealed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 
 import duckdb
@@ -15,9 +16,15 @@ from prefect.exceptions import FailedRun
 from flows.erase import carried_out, patiently, run_request
 from flows.nightly import coded
 from flows.recover import look, mend
+from refold import files
+from refold.calls.provider import Provider
+from refold.erase.model import Stage
 from refold.errors import Locked
+from refold.memory import Memory
 from refold.outside import clock
-from refold.store import create, places
+from refold.store import create, open_store, places
+from tests.conftest import now
+from tests.erase.small import approved, filled
 
 
 @pytest.mark.parametrize("task", [look, mend], ids=lambda task: task.name)
@@ -53,11 +60,20 @@ def test_a_mode_and_a_request_that_do_not_go_together_are_refused(origin: str, r
     assert ended.message == "RF-USAGE-001 usage"
 
 
+def refused_by_litellm() -> None:
+    """Raise what litellm makes of a provider's refusal: it quotes what the provider said."""
+    Provider("openai", "http://127.0.0.1:9", timeout_seconds=1, connections=1, env={}).close()  # imports it as the gateway does
+    import litellm
+
+    raise litellm.BadRequestError(message=NAME, model="small", llm_provider="openai")
+
+
 NAME = "Zebulon Quistgaard"
 FAULTS: dict[str, Callable[[], object]] = {
     "duckdb": lambda: duckdb.connect().execute("SELECT CAST(? AS INTEGER)", [NAME]).fetchall(),
     "pyarrow": lambda: pa.array([NAME]).cast(pa.int64()),
     "python": lambda: int(NAME),
+    "litellm": lambda: refused_by_litellm(),
 }
 
 
@@ -88,6 +104,23 @@ def test_an_erasure_waits_for_whoever_holds_the_store(monkeypatch: pytest.Monkey
     asked.clear()
     with pytest.raises(Locked):
         patiently(work)
+
+
+def test_an_erasure_that_met_another_has_changed_nothing_and_gets_its_turn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    met: list[bool] = []
+    with ExitStack() as held, open_store(filled(tmp_path)) as store:
+        memory = Memory(store, now=now)
+        request_id, before = approved(memory), store.log.refresh()[0]
+        held.enter_context(files.lock(store.vault.keys))  # as an erasure holds it from its beginning to its end
+
+        def wait(_: float) -> None:
+            met.append((store.log.refresh()[0], memory.erase_show(request_id).stage) == (before, Stage.APPROVED))
+            if len(met) == 2:
+                held.close()
+
+        monkeypatch.setattr("flows.erase.time.sleep", wait)
+        assert patiently(lambda: memory.erase_run(request_id)).epoch_after == 2
+        assert met == [True, True]
 
 
 def test_no_traceback_reaches_the_log_of_runs_and_a_failed_run_is_said_once():
