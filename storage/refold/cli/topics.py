@@ -237,10 +237,11 @@ Any provider that litellm knows can be named as the recipe's adapter, with its k
 to litellm is then checked and recorded, and not what litellm makes of it: the recording says call where it says wire of OpenAI's protocol,
 and litellm may ask the provider more, of a local server what its model can do. Set max_tokens there: an answer of as many is cut off.
 
-A recipe with a [profile] section also has each person and thing told in sentences, from facts alone: `refold facts ENTITY` shows them
-below the facts, `refold why` what a sentence rests on. It is one more call for each of whom the facts changed; the rest is answered by
-recordings. A sentence that names no fact is dropped and counted (`refold status`), one of whose facts does not hold is not shown. A profile
-is made of facts of one scope and one set of labels, and no model is ever told what it says. Without an answer it is pending.
+A recipe with a [profile] section also has each person and thing told in sentences, from facts alone: `refold facts ENTITY` shows them below
+the facts (to agents, memory_facts), `refold why` what a sentence rests on. It is one more call for each of whom the facts changed; the rest
+is answered by recordings. A sentence that names no fact is dropped and counted (`refold status`), one of whose facts does not hold is not
+shown. A profile is made of facts of one scope and one set of labels, and no model is ever told what it says. Without an answer it is
+pending.
 
     --calls live       recordings first, then the model (the default)
     --calls replay     recordings only; a request without one is an error
@@ -268,7 +269,8 @@ The worker reached for something, or made a system call that it may not make: th
 A library that it uses wants more than a computation needs; `--require-closure declared` folds without the worker.
 
 What a model was sent is looked at afterwards: `refold audit --closure` puts every recorded request together anew from the log and the
-recipes, and says of which it differs anywhere, and what it cannot say.
+recipes, and says of which it differs anywhere, and what it cannot say. That a fact told in one for a profile was held then is not among
+what it checks; `refold fold --full --calls replay` makes those of now again.
 
 Every measure, and what comes of each of some eighty attempts to get out: refold/closed/README.md in the package.
 """,
