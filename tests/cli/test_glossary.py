@@ -10,6 +10,7 @@ from refold.imports.reader import File, Malformed, Options
 from refold.model import Act, Modality
 from refold.reading import Standing
 from refold.state.sql import columns
+from refold.verdict import Completeness, Directive, Kind
 
 ENDINGS = {"markdown": ".md", "text": ".txt", "mbox": ".mbox", "openai-messages": ".jsonl", "claude-code": ".jsonl", "codex": ".jsonl"}
 
@@ -51,3 +52,17 @@ def test_the_help_of_sql_lists_every_table_with_the_columns_that_it_has(shell):
     for name, names in columns().items():
         assert shell.json("sql", f"select * from {name} limit 0").data["columns"] == names
         assert f"{name}: {glossary.TABLES[name]} {', '.join(names)}" in printed
+
+
+def test_every_word_of_the_verdict_on_a_log_is_explained(shell):
+    assert (set(glossary.VERDICTS), set(glossary.DIRECTIVES), set(glossary.ENDS)) == (set(Kind), set(Directive), set(Completeness))
+    printed = shell("help", "audit").out
+    for word in (*Kind, *Directive, *Completeness):
+        assert f"  {word}  " in printed
+
+
+def test_the_list_of_topics_says_what_each_is_about(shell):
+    topics = shell.json("help").data["topics"]
+    lines = shell("help", "topics").out.splitlines()[1:]
+    assert [line.split()[0] for line in lines] == topics
+    assert all(len(line.split()) > 1 for line in lines)

@@ -41,6 +41,18 @@ ABSENCES = {
     "not-in-scope": "it was said, and not in the memory that was asked about",
     "not-mentioned": "nothing of the kind was said",
 }
+VERDICTS = {
+    "WAL_INTACT": "every entry that was looked at is what was signed",
+    "RECOVERABLE_FROM_CHECKPOINT": "all damage lies below a usable checkpoint: replaying what follows it loses nothing",
+    "CORRUPTION_BOUNDARY_DETECTED": "there is damage above it too; what lies before the first of it can be replayed (`refold help damage`)",
+    "UNRECOVERABLE_CORRUPTION": "another history, no signed head, or nothing before the damage",
+}
+ENDS = {
+    "UNWITNESSED": "nobody remembers how long the log was: a cut end cannot be told from a shorter log",
+    "LOCAL_WITNESS": "what was seen on this machine is all there (`refold help witness`)",
+    "EXTERNAL_WITNESS": "the same, by a memory that whoever holds this machine cannot rewrite",
+}
+DIRECTIVES = {"PROCEED": "a machine may go on by itself", "HALT": "it may not: a person looks first"}
 REJECTED = "rejected: words that looked like a fact and were not taken for one; `refold status` counts them by their reason"
 FORMATS = {
     "openai-messages": (
@@ -210,6 +222,12 @@ def of_sql() -> list[str]:
     ]
 
 
+def of_audit() -> list[str]:
+    """Return the words of the verdict on the log."""
+    lists = (("what was found of the log", VERDICTS), ("whether to go on", DIRECTIVES), ("what is known of its end", ENDS))
+    return [line for title, terms in lists for line in ("", title, *_terms(terms))][1:]
+
+
 def of_export() -> list[str]:
     """Return what the files of an export hold."""
     from refold.export import rows  # here, because it needs pyarrow
@@ -243,4 +261,13 @@ def _wrapped(text: str, indent: int = 0, behind: int | None = None) -> list[str]
     return textwrap.wrap(text, 100, initial_indent=" " * indent, subsequent_indent=" " * after, break_on_hyphens=False)
 
 
-MORE = {"export": of_export, "facts": of_facts, "why": of_why, "diff": of_diff, "eval": of_eval, "import": of_import, "sql": of_sql}
+MORE = {
+    "audit": of_audit,
+    "export": of_export,
+    "facts": of_facts,
+    "why": of_why,
+    "diff": of_diff,
+    "eval": of_eval,
+    "import": of_import,
+    "sql": of_sql,
+}

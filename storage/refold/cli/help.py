@@ -27,7 +27,11 @@ def overview() -> Outcome:
     lines = [USAGE, "", "Long-term memory for agents: state = fold(log).", ""]
     for group in GROUPS:
         lines += [f"{group.title}", *(f"  {entry.name:<{NAMES_WIDTH}}{entry.summary}" for entry in group.entries), ""]
-    lines += ["topics (refold help TOPIC)", *textwrap.wrap(", ".join(topics), 90, initial_indent="  ", subsequent_indent="  "), ""]
+    lines += [
+        "topics (refold help TOPIC; refold help topics says what each is about)",
+        *textwrap.wrap(", ".join(topics), 90, initial_indent="  ", subsequent_indent="  "),
+        "",
+    ]
     lines += _exit_codes()
     data = {
         "commands": [
@@ -61,7 +65,7 @@ def _relations() -> list[str]:
     told = [(name, defaults | each) for name, each in read.items() if name not in ("aliases", "words")]
     rows = [(name, each["cardinality"], each["about"], each["say"][0]) for name, each in told]
     return [
-        "relations: what a fact can say, from relations.toml",
+        f"relations: {ABOUT['relations']}",
         "",
         *table(rows, head=("relation", "at once", "said by", "for example")),
         "",
@@ -79,7 +83,7 @@ def _rules() -> list[str]:
     rules = tomllib.loads(settings.text("rules.toml")).get("rules", {})
     rows = [(name, ", ".join(rule["if"]), ", ".join(rule["then"])) for name, rule in rules.items()]
     return [
-        "rules: what follows from facts that hold, from rules.toml",
+        f"rules: {ABOUT['rules']}",
         "",
         *(line for name, body, head in rows for line in (f"{name}", f"    if    {body}", f"    then  {head}")),
         "",
@@ -117,7 +121,26 @@ def more(command: str) -> list[str]:
     return ["", *MORE[command]()] if command in MORE else []
 
 
-MADE = {"relations": _relations, "rules": _rules, "limits": _limits, "exit-codes": _exit_codes}  # topics that are made when asked for
+def _topics() -> list[str]:
+    """Return every topic with what it is about."""
+    told = [(name, TOPICS[name][0] if name in TOPICS else ABOUT[name]) for name in (*TOPICS, *MADE)]
+    return ["topics (refold help TOPIC)", *table(told, indent="  ")]
+
+
+ABOUT = {
+    "relations": "what a fact can say, from relations.toml",
+    "rules": "what follows from facts that hold, from rules.toml",
+    "limits": "what Refold cannot claim",
+    "exit-codes": "what the exit code of a command says",
+    "topics": "this list",
+}
+MADE = {
+    "topics": _topics,
+    "relations": _relations,
+    "rules": _rules,
+    "limits": _limits,
+    "exit-codes": _exit_codes,
+}  # topics that are made when asked for
 
 
 def _configure(command: ArgumentParser) -> None:

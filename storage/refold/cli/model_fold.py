@@ -114,7 +114,7 @@ def told(report: FoldReport, outcome: Outcome) -> Outcome:
     if not waiting:
         return replace(outcome, data=data, lines=lines)
     why = ", ".join(f"{count:,} {fault}" for fault, count in sorted(report.faults.items()))
-    lines.append(f"pending    {', '.join(waiting)}")
+    lines.append(f"pending    {', '.join(waiting)}: nothing is known of these until a model answers, or patterns read them again")
     message = f"{' and '.join(waiting)} pending, requests that failed: {why}; the next fold asks again"
     if report.faults.keys() == {BUDGET}:
         message = f"the budget of this fold is spent, {plural(report.pending, 'event')} pending: the next fold goes on, with as much again"
