@@ -159,6 +159,7 @@ def test_what_went_dark_before_it_could_be_written_is_not_written(store: Store, 
     gone, kept = recordings(store).record(late, run=bytes(16))
     assert gone is None
     assert [(one.inputs, one.call_id) for one in recordings(store).all()] == [((two[0].event_id,), kept)]
+    assert [*recordings(store).every()] == [*recordings(store).all()]
 
 
 def test_under_a_fence_nothing_is_recorded(store: Store, two: tuple[Event, Event]):

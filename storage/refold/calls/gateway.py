@@ -17,7 +17,6 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
-from typing import Any
 
 from refold.calls import answers
 from refold.calls.keys import Input, material, replay_tag
@@ -29,7 +28,7 @@ from refold.calls.recordings import Recorded, Recordings, Unrecorded
 from refold.calls.strict import parse
 from refold.errors import KeyMissing, NotRecorded, Undeclared
 from refold.fold.recipe import Limits, Price
-from refold.fold.request import Declared, Rendered, Request, canonical_form, render
+from refold.fold.request import Declared, Rendered, Request, canonical_form, json_text, render
 from refold.model import EventId
 from refold.outside import Clock, Random
 from refold.store import Store
@@ -144,7 +143,7 @@ class Gateway:
         self._ready = READY if budget in (None, Budget()) else 0
         self._providers: dict[tuple[str, str], Provider] = {}
         self._going: list[Generator[Answer | Failed]] = []
-        self._read: dict[str, Any] = {}  # what the JSON of a recipe says: its fields, the forms of its answers
+        self._rest: dict[tuple[object, ...], str] = {}  # what follows the messages of a request, by what it follows from
 
     @property
     def spent(self) -> Spent:
@@ -202,24 +201,24 @@ class Gateway:
         if not manifest.inputs.keys() >= set(request.event_ids):
             raise Undeclared("a request rests on an event that this run does not declare; nothing was sent")
         rendered = render(request)
-        if parse(rendered.body) != self._said(request):
+        if rendered.body != self._said(request):
             raise Undeclared("a rendering says something else than its segments; nothing was sent")
         inputs = tuple(manifest.inputs[event_id] for event_id in request.event_ids)
         return _Asked(request, inputs, rendered, canonical_form(request), material(self._store.keyring, inputs))
 
-    def _said(self, request: Request) -> dict[str, Any]:
-        """Return what a rendering has to say, put together without it."""
+    def _said(self, request: Request) -> bytes:
+        """Return what a rendering has to say, put together without it: what follows the messages once, for it is the recipe's own."""
         messages = [{"role": str(one.voice), "content": "".join(segment.text for segment in one.segments)} for one in request.messages]
-        fields = {name: self._parsed(value) for name, value in (*request.parameters, *request.extra_body)}
-        if request.schema is not None:
-            form = {"name": request.schema.name, "strict": True, "schema": self._parsed(request.schema.text)}
-            fields["response_format"] = {"type": "json_schema", "json_schema": form}
-        return {"model": request.model, "messages": messages, **fields}
-
-    def _parsed(self, text: str) -> Any:
-        if text not in self._read:
-            self._read[text] = parse(text.encode())
-        return self._read[text]
+        of_recipe = request.parameters, request.schema, request.extra_body
+        if of_recipe not in self._rest:
+            fields = {name: parse(value.encode()) for name, value in request.parameters}
+            if request.schema is not None:
+                form = {"name": request.schema.name, "strict": True, "schema": parse(request.schema.text.encode())}
+                fields["response_format"] = {"type": "json_schema", "json_schema": form}
+            fields |= {name: parse(value.encode()) for name, value in request.extra_body}
+            self._rest[of_recipe] = json_text(fields)[1:]
+        rest = self._rest[of_recipe]
+        return f"{json_text({'model': request.model, 'messages': messages})[:-1]}{',' * (rest != '}')}{rest}".encode()
 
     def _begin(self, asked: _Asked, window: deque[_Slot], pool: ThreadPoolExecutor) -> _Slot:
         """Find the recording that answers a request, or ask."""

@@ -120,12 +120,15 @@ class Recordings:
     def inputs(self) -> Mapping[bytes, tuple[int, Input]]:
         """Return the events that all recordings rest on, each with its seq, as far as they are still there."""
         log = self._store.calls
-        return {} if log is None else self._inputs({one for rows in log.rows() for one in _named(rows)})
+        if log is None:
+            return {}
+        log.refresh()
+        return self._inputs({one for rows in log.rows() for one in _named(rows)})
 
     def all(self, *, tally: Counter[str] | None = None, inputs: Mapping[bytes, tuple[int, Input]] | None = None) -> Iterator[Recorded]:
         """Yield all that can be opened, newest first; count in `tally` what is dark or erased.
 
-        Who needs every one hands over `inputs()`, so that the log is not read anew for each part.
+        Without `inputs`, the log is read for each part of the calls: for whoever takes a few of the newest.
         """
         log = self._store.calls
         if log is None:
@@ -135,6 +138,10 @@ class Recordings:
             for rows in log.rows(part.first, part.end):
                 key_of = self._through(self._inputs(_named(rows)) if inputs is None else inputs)
                 yield from reversed(self._open(rows, key_of, Counter() if tally is None else tally))
+
+    def every(self) -> Iterator[Recorded]:
+        """Yield what `all` does, for who needs every one: the log is read once."""
+        return self.all(inputs=self.inputs())
 
     def get(self, call_id: bytes) -> Recorded:
         """Return a recording by its id, or by how it begins. Raises Usage where there is none, or several; KeyMissing."""

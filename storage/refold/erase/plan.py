@@ -191,7 +191,7 @@ def recipients(store: Store, events: frozenset[EventId]) -> tuple[Recipient, ...
 
 def _told(store: Store, events: frozenset[EventId]) -> list[_Told]:
     """Return the calls that carried something of some events, without what they carried."""
-    every = ((one.call_id, one.inputs, one.recording) for one in Recordings(store, now=clock, random=os.urandom).all())
+    every = ((one.call_id, one.inputs, one.recording) for one in Recordings(store, now=clock, random=os.urandom).every())
     return [_Told(call, made.host, made.model, made.started_at) for call, ids, made in every if not events.isdisjoint(ids)]
 
 

@@ -100,7 +100,7 @@ def report(
     ids = frozenset(event.event_id for event in [*own, *(one.event for one in mentioned)])
     told = facts(state, store.log, OPERATOR, all=True) if state.absent is None else []
     resting = tuple(fact for fact in told if any(event_id in ids for event_id, _ in fact.support))
-    asked = tuple(one for one in Recordings(store, now=clock, random=os.urandom).all() if not ids.isdisjoint(one.inputs))
+    asked = tuple(one for one in Recordings(store, now=clock, random=os.urandom).every() if not ids.isdisjoint(one.inputs))
     epoch = store.keyring.epoch
     elsewhere = (Elsewhere(one, one.standing(epoch)) for one in register.copies(store))
     return Report(

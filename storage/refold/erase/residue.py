@@ -84,7 +84,7 @@ def _subjects(store: Store) -> Iterator[bytes]:
 
 
 def _calls(store: Store) -> Iterator[bytes]:
-    for recorded in Recordings(store, now=clock, random=os.urandom).all():
+    for recorded in Recordings(store, now=clock, random=os.urandom).every():
         yield recorded.recording.request
         yield recorded.recording.answer
         yield repr(recorded.recording).encode()

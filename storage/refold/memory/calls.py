@@ -40,7 +40,7 @@ class Calls(Opened):
 
         if by not in ("run", "source"):
             raise Usage("costs are summed by run or by source")
-        found = self.recordings().all()
+        found = self.recordings().every()
         if by == "run":
             return by_run(found)
         with self._reading() as state:

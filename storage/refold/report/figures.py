@@ -99,7 +99,7 @@ def growth(log: Log) -> list[Period]:
 def _runs(store: Store, now: Clock) -> Sequence[Run]:
     if store.calls is None:
         return []
-    found = list(Recordings(store, now=now, random=os.urandom).all())  # the newest first
+    found = list(Recordings(store, now=now, random=os.urandom).every())  # the newest first
     began = {one.run.hex(): one.recording.started_at for one in found}
     newest: Callable[[str], int] = lambda run: -began[run]  # noqa: E731
     costs = by_run(found)
