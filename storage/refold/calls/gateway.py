@@ -242,8 +242,9 @@ class Gateway:
         kept = max(usable, key=lambda one: (one.recording.draw, -one.seq)) if usable else None
         if kept is None and found and self._mode is Mode.REPLAY:
             kept = found[-1]  # it failed, and fails again
-        draw = asked.request.draw if kept is None else kept.recording.draw
-        return _Slot(asked, draw, asked.tag(draw), kept)
+        if kept is not None:
+            return _Slot(asked, kept.recording.draw, kept.recording.replay_tag, kept)
+        return _Slot(asked, asked.request.draw, asked.tag(asked.request.draw))
 
     def _refreshed(self, asked: _Asked, found: Sequence[Recorded]) -> _Slot:
         """Return a slot for a draw that nobody made yet, or for the one that this run made, where it folds again: it is paid for."""

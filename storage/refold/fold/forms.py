@@ -88,5 +88,10 @@ def _of_places(inner: tuple[Any, ...]) -> tuple[_Turn, _Turn]:
 def _of_fields(kind: Any) -> tuple[_Turn, _Turn]:
     hints = typing.get_type_hints(kind)
     names = [each.name for each in dataclasses.fields(kind)]
-    write, read = _of_places(tuple(hints[name] for name in names))
-    return lambda value: write([getattr(value, name) for name in names]), lambda form: kind(*read(form))
+    turns = [(name, *_turns(hints[name])) for name in names]
+    readers = [read for _, _, read in turns]
+    written = [(name, write) for name, write, _ in turns]
+    return (
+        lambda value: [getattr(value, name) if write is _same else write(getattr(value, name)) for name, write in written],
+        lambda form: kind(*[read(each) for read, each in zip(readers, _checked(list, form), strict=True)]),
+    )

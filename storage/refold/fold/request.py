@@ -264,6 +264,11 @@ def _named(segment: Segment) -> list[str]:
         return ["event", segment.event_id.hex(), segment.digest.hex()]
     if isinstance(segment, FactRef):
         return ["fact", segment.fact_id.hex(), segment.digest.hex()]
+    return _named_words(segment)
+
+
+@lru_cache(maxsize=1_024)
+def _named_words(segment: Template | Config) -> list[str]:
     return ["template" if isinstance(segment, Template) else "config", segment.name, word_digest(segment).hex()]
 
 
