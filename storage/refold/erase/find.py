@@ -111,7 +111,7 @@ class Search:
         for matcher in self._matchers:
             for span, variant in matcher.find(event.text, speaker=event.speaker):
                 places.setdefault(span, variant)
-        for where, text in _fields(event):
+        for where, text in fields(event):
             if text and (variant := self._in_field(text)):
                 places.setdefault(NOWHERE, f"{variant} in the {where}")
         for span in sorted(places):
@@ -127,7 +127,7 @@ class Search:
         return self._fields[text]
 
 
-def _fields(event: Event) -> Iterator[tuple[str, str]]:
+def fields(event: Event) -> Iterator[tuple[str, str]]:
     """Yield the texts of an event beside its own, with what they are."""
     yield "source", event.source.ref
     yield "source", event.source.part

@@ -6,7 +6,11 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pyarrow as pa
+
+from refold import canonical
 from refold.calls.recordings import Recordings
+from refold.erase.find import fields
 from refold.erase.footprint import SEPARATOR, needles_of
 from refold.erase.model import Footprint
 from refold.outside import clock
@@ -72,10 +76,13 @@ def _batches(rows: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
 
 
 def _events(store: Store) -> Iterator[bytes]:
+    """Yield all that events say, as it is: a value that is spelled otherwise would have to be read once more."""
     for events in store.log.events():
         for event in events:
-            yield repr(event).encode(errors="surrogateescape")
-            yield event.text.encode()
+            said = [event.text, *(text for _, text in fields(event)), event.source.kind]
+            yield "\n".join(said).encode(errors="surrogateescape")
+            if event.metadata:
+                yield canonical.encode(event.metadata)  # its numbers too
 
 
 def _subjects(store: Store) -> Iterator[bytes]:
@@ -85,9 +92,9 @@ def _subjects(store: Store) -> Iterator[bytes]:
 
 def _calls(store: Store) -> Iterator[bytes]:
     for recorded in Recordings(store, now=clock, random=os.urandom).every():
-        yield recorded.recording.request
-        yield recorded.recording.answer
-        yield repr(recorded.recording).encode()
+        one = recorded.recording
+        yield from (one.request, one.wire, one.answer, one.canonical_form)
+        yield "\n".join((one.host, one.model, one.answered_by, one.finish_reason, one.currency)).encode(errors="surrogateescape")
 
 
 def _state(store: Store) -> Iterator[bytes]:
@@ -96,10 +103,9 @@ def _state(store: Store) -> Iterator[bytes]:
         if state.absent is not None:
             return
         for table in TABLES:
-            rows = state.table(table)
-            for column in rows.columns:
-                for value in column.to_pylist():
-                    if isinstance(value, str | bytes | list | dict):
-                        yield value if isinstance(value, bytes) else str(value).encode()
+            for column in state.table(table).columns:
+                if not pa.types.is_primitive(column.type):  # numbers, times, yes and no
+                    values = column.drop_null().to_pylist()
+                    yield from (value if isinstance(value, bytes) else str(value).encode() for value in values)
     finally:
         state.close()

@@ -205,8 +205,14 @@ def _ids(column: np.ndarray) -> pa.Array:
     return pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(column), [None, pa.py_buffer(column.tobytes())])
 
 
+_NAMED: dict[bytes, str] = {}  # what the first three bytes of a header are called, where this release knows them
+
+
 def _kind_name(raw: bytes, seq: int) -> str:
-    header = Header.of(raw)
-    entry.check_known(header, seq)
-    kind = EntryKind(header.kind)
-    return "control" if kind.is_control else kind.name.lower()
+    begins = raw[:3]
+    if begins not in _NAMED:
+        header = Header.of(raw)
+        entry.check_known(header, seq)
+        kind = EntryKind(header.kind)
+        _NAMED[begins] = "control" if kind.is_control else kind.name.lower()
+    return _NAMED[begins]
