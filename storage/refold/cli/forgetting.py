@@ -85,6 +85,7 @@ def lines(done: Forgotten) -> list[str]:
     """Return what a person reads of it."""
     scan, others = done.certificate["scan"], done.plan.diff.of_others(done.plan.target.subjects)
     shown = [fact_row(mark, fact) for mark, facts in (("-", others.gone), ("+", others.again)) for fact in facts]
+    elsewhere = ", ".join(sorted({f"{one['kind']}, {one['state']}" for one in done.certificate["copies"]}))
     theirs = len(done.plan.diff.gone) - len(others.gone)
     return [
         f"forget   {done.name}: {plural(done.events, 'event')} of theirs, {plural(done.mentions, 'mention')} by others; "
@@ -95,6 +96,7 @@ def lines(done: Forgotten) -> list[str]:
         f"{plural(scan['encodings'], 'encoding')} met; control, something that is still there: {scan['control']}",
         f"         {done.dark} of {done.gone} events are dark in the backup made before",
         f"         {done.certificate['state']}, in a copy of this memory: it all stays here",
+        *([f"         elsewhere, and not reached: {elsewhere} (certificate.html)"] if elsewhere else []),
     ]
 
 
