@@ -6,7 +6,6 @@ import errno
 import multiprocessing
 import os
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -197,29 +196,25 @@ def test_what_a_thread_was_told_is_true_when_it_is_told(store: Store):
     assert wrong == []
 
 
-def work_alone(places: Places, number: int, commits: int, together: Any, taken: Any) -> None:
+def work_alone(places: Places, number: int, commits: int, together: Any) -> None:
     with open_store(places) as store:
         together.wait()
-        start = time.monotonic()
         for step in range(commits):
             say(store, f"{number}-{step}", user=f"user {step % 5}")
-        taken.put(time.monotonic() - start)
 
 
 @pytest.mark.slow
-def test_eight_processes_write_dense_complete_and_fair(store: Store):
-    """No number twice, none missing, nobody starved, one id for each person whoever met them first."""
+def test_eight_processes_write_dense_and_complete(store: Store):
+    """No number twice, none missing, one id for each person whoever met them first. That nobody starves is a row of the benchmarks."""
     processes, commits = 8, 50
     context = multiprocessing.get_context("fork")  # a new Python would import for longer than it writes
-    together, taken = context.Barrier(processes), context.Queue()
-    run(context.Process(target=work_alone, args=(store.places, number, commits, together, taken)) for number in range(processes))
+    together = context.Barrier(processes)
+    run(context.Process(target=work_alone, args=(store.places, number, commits, together)) for number in range(processes))
     said = heard(store)
     assert Counter(event.text for event in said) == Counter(f"{number}-{step}" for number in range(processes) for step in range(commits))
     entries = list(store.log.subjects())
     assert sorted([event.seq for event in said] + [entry.seq for entry in entries]) == list(range(store.log.head.size))
     assert len(entries) == 5
-    seconds = [taken.get() for _ in range(processes)]
-    assert max(seconds) <= 3 * min(seconds)
     assert store.log.debris() == []
 
 
