@@ -14,6 +14,7 @@ from refold.calls.mode import Mode
 from refold.calls.recordings import Recordings
 from refold.errors import NotRecorded, WorkerFailed
 from refold.folding import Fold, Reason
+from refold.memory import Memory
 from refold.model import Role, View
 from refold.recover.audit import Area, audit
 from refold.recover.closure import Checked
@@ -119,6 +120,8 @@ def test_a_model_that_fails_leaves_its_events_pending_and_the_next_fold_asks_onl
     report = fold(store, asking(server))
     assert (report.pending, report.faults) == (2, {"server-error": 1})
     assert {store.log.event(seq).author or store.log.event(seq).scope.user for seq in State.open(store).pending} == {"ada"}
+    memory = Memory(store, now=now)
+    assert (memory.unfolded(user_id="ada"), memory.unfolded(user_id="bob")) == (2, 0)  # whoever asks for facts is told
     assert len(facts(store)) == 2
     server.script = reads
     server.asked.clear()

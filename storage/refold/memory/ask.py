@@ -141,10 +141,12 @@ class Ask(Opened):
             return similar(state, view, entity)
 
     def unfolded(self, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None) -> int:
-        """Return how many events, of those that may be seen, no fold has read yet: no fact rests on them."""
+        """Return how many events that may be seen no fold has read yet, or no model has answered about: no fact rests on them."""
+        from refold.state.unfolded import pending
+
         view = self._view(user_id, agent_id, run_id)
         with self._reading() as state:
-            return sum(map(view.admits, self._tail.behind(state)))
+            return sum(map(view.admits, self._tail.behind(state))) + pending(state, view)
 
     def why(
         self, fact: Fact | Sentence | bytes | str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from refold.model import Event
+from refold.model import Event, View
 from refold.state.generation import State
 
 if TYPE_CHECKING:
@@ -28,3 +28,12 @@ class Unfolded:
             events = [*events, *(event for batch in self._log.events(end, head.size) for event in batch)]
         self._known = (first, head.size, events)
         return events
+
+
+def pending(state: State, view: View) -> int:
+    """Return how many events of a view a fold has asked a model about that did not answer."""
+    if not state.pending:
+        return 0
+    rows = state.lookup("events", state.pending, ["seq", "scope", "audience", "recorded_at"]).to_pylist()
+    visible = state.visible(view)
+    return sum(visible.sees(row["scope"], row["audience"], seq=row["seq"], recorded_at=row["recorded_at"]) for row in rows)
