@@ -14,6 +14,8 @@ AUDIT = "an audit says what it looked at and when: it is no evidence of what it 
 ERASURE = "what is removed here stays wherever else it went: backups, copies, screens, other people's memories, spare blocks of a disk"
 ESCROW = "a backup of the keys opens, for its recipient, all that these keys open, also what is erased later, in older copies of the store"
 SCAN = "a scan finds what was looked for in the encodings it knows: not pictures, sound, ciphertext or other words for the same"
+SHORT = "a name of fewer than eight letters is looked for in all that is written, not in ciphertext, keys and ids: chance writes it there"
+UNSOUGHT = "a name without a word of three letters or digits is not looked for by itself in a scan: it stands everywhere"
 FOUND = "a search finds the ways of writing a name that it knows: nicknames, slips and relations that it does not know stay unfound"
 WORDS = (
     "without vectors, an answer to a search shares words with the question, or their stems: what says the same in other words is not found"
@@ -23,5 +25,5 @@ HELD = "a hold forbids erasures by this program alone, and keeps nothing that so
 OF_ROOT = {"file": ROOT_FILE, "pkcs11": ROOT_TOKEN}  # by custody
 ALL = (
     *(GROUNDED, PROFILED, SYMBOLIC, UNWITNESSED, ROOT_FILE, ROOT_TOKEN, OPERATOR),
-    *(TRANSACTION, AUDIT, ERASURE, ESCROW, SCAN, FOUND, WORDS, HELD),
+    *(TRANSACTION, AUDIT, ERASURE, ESCROW, SCAN, SHORT, UNSOUGHT, FOUND, WORDS, HELD),
 )

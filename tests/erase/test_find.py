@@ -14,6 +14,7 @@ from refold.erase.letters import is_near, plain
 from refold.erase.letters import words as spelled
 from refold.erase.mentions import Matcher, Relation
 from refold.erase.model import Found, Selector
+from refold.erase.who import _read
 from refold.errors import Usage
 from refold.memory import Memory
 from refold.model import AliasKind, Source, SubjectId
@@ -139,6 +140,17 @@ def test_what_only_looks_a_little_like_it_is_left(text: str):
 )
 def test_a_mention_is_found_where_it_stands(text: str, words: str):
     assert words in [text[slice(*span)] for span, _ in Matcher(ADA).find(text)]
+
+
+@pytest.mark.parametrize("name", ["12345", "李明", "김철수", "👩‍🚀", "jo>>>=li", "-_-"])
+@pytest.mark.parametrize("text", ["I met {} in Oslo.", "{}: hello", "({})"])
+def test_a_number_a_name_without_spaces_and_one_of_signs_are_found(name: str, text: str):
+    (found,) = Matcher(_read([(AliasKind.HANDLE, name)])).find(text.format(name))
+    assert text.format(name)[slice(*found[0])] == name
+
+
+def test_a_name_of_a_script_without_spaces_is_found_within_a_sentence():
+    assert [span for span, _ in Matcher([(AliasKind.NAME, "李明")]).find("我昨天见了李明在奥斯陆")] == [(5, 7)]
 
 
 def test_a_relation_is_a_mention_of_whom_a_fact_names():

@@ -194,3 +194,20 @@ def test_the_assertion_for_other_programs_says_where(tmp_path):
         assert_forgotten(tmp_path, [NAME])
     with pytest.raises(AssertionError, match="control"):
         assert_forgotten(tmp_path / "file", [NAME], control="Ben Abel")
+
+
+@pytest.mark.parametrize("name", ["李明", "김철수", "Ann 👩‍🚀👩‍🚀 Lee"])
+def test_a_name_of_two_letters_of_chinese_or_with_pictures_in_it_is_found(tmp_path, name):
+    (tmp_path / "file").write_text(f"我昨天见了{name}在奥斯陆")
+    assert [hit.needle for hit in scan([tmp_path], Needles.of([name])).hits] == [0]
+
+
+def test_what_goes_while_a_folder_is_scanned_is_passed_over(tmp_path):
+    for name in "abc":
+        (tmp_path / name).write_text(NAME)
+
+    def remove(files, size):
+        (tmp_path / "b").unlink(missing_ok=True)
+
+    found = scan([tmp_path], NEEDLES, progress=remove)
+    assert {hit.path.rpartition("/")[2] for hit in found.hits} == {"a", "c"}

@@ -55,7 +55,8 @@ def lines_of(text: str) -> list[str]:
 def outcome(found: Scanned) -> Outcome:
     """Return what a scan says: it passes where nothing was found, everything could be decoded, and the control was found."""
     findings = list(_findings(found))
-    said = Outcome(scan_data(found), scan_lines(found), findings, (disclaimers.SCAN,), FORMAT_VERSION)
+    claimed_not = (disclaimers.SCAN, *([disclaimers.SHORT] if found.short else ()))
+    said = Outcome(scan_data(found), scan_lines(found), findings, claimed_not, FORMAT_VERSION)
     if found.hits:
         return replace(said, exit_code=Drifted.exit_code, exit_class=Drifted.exit_class)
     if not found.is_clean:
@@ -70,6 +71,7 @@ def scan_data(found: Scanned) -> dict[str, object]:
         "bytes": found.bytes,
         "rows": found.rows,
         "needles": found.needles,
+        "needles_short": found.short,
         "hits": [{"path": hit.path, "needle": hit.needle, "encoding": hit.encoding, "offset": hit.offset} for hit in found.hits],
         "undecodable": [{"path": path, "reason": reason} for path, reason in found.undecodable],
         "sealed": len(found.sealed),
@@ -87,7 +89,8 @@ def scan_lines(found: Scanned) -> list[str]:
     if found.encodings:
         lines.append(f"decoded   {', '.join(found.encodings)}")
     if found.sealed:
-        lines.append(f"sealed    {plural(len(found.sealed), 'file')} of Refold's own ciphertext")
+        unlike = f"; {found.short:,} of what was looked for {'is' if found.short == 1 else 'are'} too short to be told from chance in it"
+        lines.append(f"sealed    {plural(len(found.sealed), 'file')} of Refold's own ciphertext{unlike if found.short else ''}")
     return lines
 
 

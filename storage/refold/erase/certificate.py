@@ -144,7 +144,7 @@ def said(evidence: Evidence) -> Body:
         "derived": BY_CONSTRUCTION,
         "copies": [_listed(copy) for copy in evidence.copies],
         "root": {"custody": evidence.root.custody, "destroyed_at": evidence.root.destroyed_at, "dark_at": evidence.root.dark_at},
-        "disclaimers": [*CLAIMED_NOT, disclaimers.OF_ROOT[evidence.root.custody]],
+        "disclaimers": [*CLAIMED_NOT, *_unsought(evidence), disclaimers.OF_ROOT[evidence.root.custody]],
     }
 
 
@@ -182,6 +182,14 @@ def _left(evidence: Evidence) -> Iterator[str]:
         yield KEPT
     if found and any(one.decision is Decision.NAMESAKE for one in found.candidates):
         yield NAMESAKES
+
+
+def _unsought(evidence: Evidence) -> Iterator[str]:
+    """Yield what was not looked for, or not everywhere, because it is too short."""
+    if evidence.scanned.short:
+        yield disclaimers.SHORT
+    if evidence.footprint.unsought:
+        yield disclaimers.UNSOUGHT
 
 
 def _kept_out(request: Request) -> Iterator[str]:

@@ -108,6 +108,6 @@ def _encoded(docket: Docket) -> bytes:
 
 def _decoded(said: Any, outline: form.Outline) -> Docket:
     known, counts = said["footprint"], said["reached"]
-    footprint = Footprint(tuple(known["needles"]), tuple(map(bytes.fromhex, known["digests"])), known["control"], known["shared"])
+    footprint = Footprint(**known | {"needles": tuple(known["needles"]), "digests": tuple(map(bytes.fromhex, known["digests"]))})
     reached = Reached(**counts | {"erasure_seqs": tuple(counts["erasure_seqs"])}) if counts else None
     return Docket(form.decoded(outline, said["request"]), footprint, said["planned"], reached)

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from hashlib import md5, sha1, sha256
 
+from refold import recipes
 from refold.erase.model import Footprint, Target
 from refold.model import Event
 from refold.scan.look import Looker
@@ -27,6 +28,8 @@ VALUE_MIN = 8
 VALUE = re.compile(r"\d|.@.")
 NUMERIC = re.compile(r"[\d\W]+")
 SEPARATOR = b"\n\0\n"
+FAR = re.compile(r"\n|[\W_]{8,}")  # more than a scan allows between two words
+OWN_WORDS = " ".join(("null", "true", "false", *recipes.relations().by_name))  # that stand in the rows of whatever store
 BATCH_BYTES = 4 << 20
 
 
@@ -36,25 +39,32 @@ class _Read:
 
     gone: list[str] = field(default_factory=list)
     stays: list[str] = field(default_factory=list)
+    beside: list[str] = field(default_factory=list)  # that a scan reads too: kinds, scopes, names of relations
 
 
 def build(store: Store, aliases: Iterable[str], target: Target, *, canaries: Iterable[str] = ()) -> Footprint:
     """Return the footprint of the events that a target removes, and of whoever goes by these aliases."""
-    read = _Read()
+    aliases = list(aliases)
+    read = _Read(beside=[OWN_WORDS])
     for events in store.log.events():
         for event in events:
-            (read.gone if _goes(event, target) else read.stays).append(_said(event))
+            if _goes(event, target):
+                read.gone.append(_said(event))
+            else:
+                read.stays.append(_said(event))
+                read.beside += _told(astuple(event))
     kept = [one.text for one in target.kept]
     read.stays += kept
     wanted = [text for text in dict.fromkeys([*aliases, *canaries]) if is_searchable(text)]
     values = [value for text in read.gone for value in _values(text)]
     stretches = [stretch for text in read.gone for stretch in _stretches(text)]
     needles = list(dict.fromkeys([*wanted, *values, *stretches]))[:NEEDLES_MAX]
-    standing = _found_in(needles, read.stays)
+    standing = _found_in(needles, [*read.stays, *read.beside])
+    unsought = sum(any(map(str.isalnum, text)) and not is_searchable(text) for text in dict.fromkeys(aliases))
     left = tuple(needle for at, needle in enumerate(needles) if at not in standing)
     lines = dict.fromkeys(text.split("\n")[0] for text in read.gone[: DIGESTS_MAX // 3])
     known = [digest for line in lines if line not in kept for digest in digests(line)]
-    return Footprint(left, tuple(known), _control(read.stays, store.origin), shared=len(standing))
+    return Footprint(left, tuple(known), _control(read.stays, store.origin), shared=len(standing), unsought=unsought)
 
 
 def control_of(store: Store) -> str:
@@ -96,9 +106,18 @@ def _said(event: Event) -> str:
     return "\n".join(part for part in parts if part)
 
 
+def _told(value: object) -> Iterator[str]:
+    """Yield whatever else a scan of the rows reads of an event: its kind and role, its scope, whom it is for."""
+    if isinstance(value, dict | list | tuple):
+        for each in [*value, *value.values()] if isinstance(value, dict) else value:
+            yield from _told(each)
+    elif isinstance(value, str):
+        yield value
+
+
 def _stretches(text: str) -> Iterator[str]:
     """Yield a text in stretches of a few words, one after the other, as far as they can be told from what others say."""
-    for line in text.split("\n"):
+    for line in FAR.split(text):
         words = WORD.findall(line)
         for at in range(0, len(words), STRETCH_WORDS):
             stretch = " ".join(words[max(min(at, len(words) - STRETCH_WORDS), 0) :][:STRETCH_WORDS])

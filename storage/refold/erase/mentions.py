@@ -20,6 +20,9 @@ from refold.model import AliasKind, Span, SubjectId
 PHONE = re.compile(r"\+?\(?[0-9][0-9 ()/.\-]{5,}[0-9]")
 LONG_NUMBER = re.compile(r"[0-9][0-9 ()/.\-]{5,}[0-9]")
 EMAIL = re.compile(r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+")
+# Two or more letters of Chinese, Japanese, Korean (as they are taken apart), Thai, Lao, Burmese or Khmer: words stand side by side there.
+UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]{2,}")
+SIGNS = re.compile(r"[^\w\s.,;'’@+\-]")  # that no name or address has, and a handle may
 DIGITS_MIN = 7  # of a telephone number, without what comes before the area code
 ONE_SLIP_MIN, TWO_SLIPS_MIN = 5, 9  # letters of a word that may be misspelled by itself
 BESIDE_MIN = 3  # and beside another part of the name
@@ -69,6 +72,7 @@ class Aliases:
     initials: list[str] = field(default_factory=list)  # patterns over the text as written
     emails: set[tuple[str, str]] = field(default_factory=set)
     phones: set[str] = field(default_factory=set)
+    signs: set[str] = field(default_factory=set)  # what stands between any other letters: of signs alone, or of a script without spaces
 
     @classmethod
     def of(cls, aliases: Iterable[tuple[AliasKind, str]]) -> Aliases:
@@ -77,13 +81,14 @@ class Aliases:
         for kind, alias in aliases:
             if kind is AliasKind.EMAIL and "@" in alias:
                 made.emails.add(mailbox(alias))
-            elif kind is AliasKind.PHONE:
+            elif kind is AliasKind.PHONE and number(alias):
                 made.phones.add(number(alias))
             elif kind is AliasKind.NAME and words(alias):
                 made._take_name(alias)
             else:
                 made.handles.append(_spaced(alias))
-        made.phones.discard("")
+            if (sign := unmarked(alias).strip()) and (SIGNS.search(sign) or not words(alias) or UNSPACED.fullmatch(sign)):
+                made.signs.add(sign)
         return made
 
     def _take_name(self, name: str) -> None:
@@ -111,9 +116,10 @@ class Matcher:
         self._handles = re.compile(
             "|".join(rf"(?<![^\W_]){each}(?![^\W_])" for each in sorted(set(of.handles), key=len, reverse=True)) or "(?!)"
         )
+        self._signs = re.compile("|".join(map(re.escape, sorted(of.signs, key=len, reverse=True))) or "(?!)")
         self._initials = re.compile("|".join(sorted(set(of.initials))) or "(?!)")
         self._hosts = {host for _, host in of.emails}
-        self._keys = {word for each in of.handles for word in re.findall(r"[^\W_]+", each.replace(_BETWEEN, " "))}
+        self._keys = {word for each in of.handles for word in re.findall(r"[^\W_]+", re.sub(r"\[\\W_\]\{0,\d+\}", " ", each))}
         self._keys |= {words(host)[0] for host in self._hosts} | of.one_word
         self._relations = [(_of_somebody(one), _mine(one), one.speakers) for one in relations]
         self._keys |= {words(one.what)[-1] for one in relations if words(one.what)}
@@ -123,6 +129,8 @@ class Matcher:
     def notices(self, text: str) -> bool:
         """Whether a text has anything that a mention could be made of; cheap, and asked of every text."""
         if not self._telling.isdisjoint(self._words(text)) or self._initials.search(text):
+            return True
+        if self._of.signs and any(sign in said for said in [unmarked(text)] for sign in self._of.signs):
             return True
         return bool(self._of.phones) and LONG_NUMBER.search(text) is not None
 
@@ -237,6 +245,8 @@ class Matcher:
         """Yield handles, names in one word, and relations."""
         for match in self._handles.finditer(said.text):
             yield said.span(match.start(), match.end()), "handle"
+        for match in self._signs.finditer(said.text):
+            yield said.span(match.start(), match.end()), "handle"
         for match in WORD.finditer(said.text):
             if match[0] in self._of.one_word:
                 yield said.span(match.start(), match.end()), "handle"
@@ -264,11 +274,13 @@ def _is_same_number(a: str, b: str) -> bool:
 
 
 _BETWEEN = r"[\W_]{0,2}"
+_BETWEEN_THESE = r"[\W_]{0,%d}"  # of a handle that has more signs between its words
 
 
 def _spaced(alias: str) -> str:
     """Return the pattern of a handle: its words, with whatever stands between them."""
-    return _BETWEEN.join(map(re.escape, words(alias))) or re.escape(unmarked(alias))
+    between = max((len(each) for each in re.findall(r"[\W_]+", unmarked(alias))), default=0)
+    return (_BETWEEN if between <= 2 else _BETWEEN_THESE % between).join(map(re.escape, words(alias))) or re.escape(unmarked(alias))
 
 
 def _spelled(name: str) -> set[str]:

@@ -116,6 +116,7 @@ class Footprint:
     digests: tuple[bytes, ...]  # SHA-256 of event texts, for files that hold digests of plaintext; kept sealed like the needles
     control: str  # something of a living subject that must be found in the same run
     shared: int = 0  # needles that are left out, because they stand in what stays too
+    unsought: int = 0  # aliases that are too short to be looked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ from refold.erase.find import fields
 from refold.erase.footprint import SEPARATOR, needles_of
 from refold.erase.model import Footprint
 from refold.outside import clock
+from refold.scan.chance import is_drawn
 from refold.scan.found import Hit, Looked, Scanned, Status
 from refold.scan.look import Looker, View, nearest
 from refold.scan.needles import Needles
@@ -56,26 +58,47 @@ def _rows(store: Store, looker: Looker) -> tuple[list[Looked], int]:
     looked, count = [], 0
     for name, rows in (("events", _events(store)), ("subjects", _subjects(store)), ("calls", _calls(store)), ("state", _state(store))):
         view = View()
-        for number, raw in _batches(rows):
+        for number, written, drawn in _batches(rows):
             count += number
-            looker.look_into("rows", raw, view)
+            looker.look_into("rows", written, view)
+            looker.long.look_into("rows", drawn, view)
         hits = tuple(Hit(f"rows of {name}", each.needle, each.encoding, each.offset) for each in nearest(view.seen))
         looked.append(Looked(f"rows of {name}", 0, Status.HIT if hits else Status.CLEAN, hits, encodings=frozenset(view.encodings)))
     return looked, count
 
 
-def _batches(rows: Iterator[bytes]) -> Iterator[tuple[int, bytes]]:
-    batch, size = list[bytes](), 0
+def _batches(rows: Iterator[object]) -> Iterator[tuple[int, bytes, bytes]]:
+    """Yield some rows at a time: how many, what was written in them, and the ids and tags, in which chance writes short needles."""
+    batch, size, count = _Batch(), 0, 0
     for row in rows:
-        batch.append(row)
-        size += len(row)
+        size, count = size + _spread(row, batch), count + 1
         if size >= BATCH_BYTES:
-            yield len(batch), SEPARATOR.join(batch)
-            batch, size = [], 0
-    yield len(batch), SEPARATOR.join(batch)
+            yield count, *batch.joined()
+            batch, size, count = _Batch(), 0, 0
+    yield count, *batch.joined()
 
 
-def _events(store: Store) -> Iterator[bytes]:
+@dataclass(slots=True)
+class _Batch:
+    written: list[bytes] = field(default_factory=list)
+    drawn: list[bytes] = field(default_factory=list)
+
+    def joined(self) -> tuple[bytes, bytes]:
+        return SEPARATOR.join(self.written), SEPARATOR.join(self.drawn)
+
+
+def _spread(value: object, batch: _Batch) -> int:
+    """Add every value in a row to a batch, and return how many bytes that is."""
+    if isinstance(value, dict):
+        return sum(_spread(each, batch) for pair in value.items() for each in pair)
+    if isinstance(value, list | tuple):
+        return sum(_spread(each, batch) for each in value)
+    raw = value if isinstance(value, bytes) else str(value).encode(errors="surrogateescape")
+    (batch.drawn if is_drawn(raw) else batch.written).append(raw)
+    return len(raw)
+
+
+def _events(store: Store) -> Iterator[object]:
     """Yield all that events say, as it is: a value that is spelled otherwise would have to be read once more."""
     for events in store.log.events():
         for event in events:
@@ -85,19 +108,19 @@ def _events(store: Store) -> Iterator[bytes]:
                 yield canonical.encode(event.metadata)  # its numbers too
 
 
-def _subjects(store: Store) -> Iterator[bytes]:
+def _subjects(store: Store) -> Iterator[object]:
     for entry in store.log.subjects():
-        yield "\n".join(alias for _, alias in entry.aliases).encode()
+        yield [alias for _, alias in entry.aliases]
 
 
-def _calls(store: Store) -> Iterator[bytes]:
+def _calls(store: Store) -> Iterator[object]:
     for recorded in Recordings(store, now=clock, random=os.urandom).every():
         one = recorded.recording
         yield from (one.request, one.wire, one.answer, one.canonical_form)
         yield "\n".join((one.host, one.model, one.answered_by, one.finish_reason, one.currency)).encode(errors="surrogateescape")
 
 
-def _state(store: Store) -> Iterator[bytes]:
+def _state(store: Store) -> Iterator[object]:
     state = State.open(store)
     try:
         if state.absent is not None:
@@ -105,7 +128,6 @@ def _state(store: Store) -> Iterator[bytes]:
         for table in TABLES:
             for column in state.table(table).columns:
                 if not pa.types.is_primitive(column.type):  # numbers, times, yes and no
-                    values = column.drop_null().to_pylist()
-                    yield from (value if isinstance(value, bytes) else str(value).encode() for value in values)
+                    yield from column.drop_null().to_pylist()
     finally:
         state.close()

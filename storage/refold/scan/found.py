@@ -53,6 +53,7 @@ class Scanned:
     undecodable: tuple[tuple[str, str], ...]  # path and reason
     encodings: dict[str, int] = field(default_factory=dict)  # how many files held each
     rows: int = 0  # of stores that were read with their keys
+    short: int = 0  # needles that were not looked for in ciphertext, keys and ids, where chance writes them
 
     @property
     def is_control_missing(self) -> bool:
@@ -65,7 +66,7 @@ class Scanned:
         return not self.hits and not self.undecodable and not self.is_control_missing
 
 
-def gather(looked: Iterable[Looked], *, needles: int, control: int | None, rows: int = 0) -> Scanned:
+def gather(looked: Iterable[Looked], *, needles: int, control: int | None, rows: int = 0, short: int = 0) -> Scanned:
     """Put together what became of each file. `control` is the number of what had to be found."""
     count, size, hits, controls, sealed, undecodable = 0, 0, [], [], [], []
     encodings: Counter[str] = Counter()
@@ -78,5 +79,5 @@ def gather(looked: Iterable[Looked], *, needles: int, control: int | None, rows:
             sealed.append(each.path)
         if each.reason:
             undecodable.append((each.path, each.reason))
-    known = dict(sorted(encodings.items()))
-    return Scanned(count, size, needles, tuple(hits), tuple(controls), control is not None, tuple(sealed), tuple(undecodable), known, rows)
+    known, files = dict(sorted(encodings.items())), (tuple(sealed), tuple(undecodable))
+    return Scanned(count, size, needles, tuple(hits), tuple(controls), control is not None, *files, known, rows, short)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from refold.scan import contained, spelled
+from refold.scan import chance, contained, spelled
 from refold.scan.contained import Undecodable
 from refold.scan.joined import Data, Stretches
 from refold.scan.needles import Needles
@@ -40,6 +40,7 @@ class Looker:
     def __init__(self, needles: Needles) -> None:
         self.needles = needles
         self._search = Search(needles)
+        self.long = Looker(needles.long) if needles.short else self
 
     def look(self, data: Data) -> View:
         """Look into the bytes of a file."""
@@ -47,6 +48,13 @@ class Looker:
         self._whole(data, (), view)
         view.seen = nearest(view.seen)
         return view
+
+    def look_written(self, data: Data, *, is_sealed: bool) -> View:
+        """Look into a file of Refold, for short needles only into what was written in it. A sealed one spells nothing."""
+        looks = [(self, chance.written(data)), (self.long, data)] if self.needles.short else [(self, data)]
+        views = [looker.look_only(each) if is_sealed else looker.look(each) for looker, each in looks]
+        seen = nearest([each for view in views for each in view.seen])
+        return View(seen, [reason for view in views for reason in view.reasons], set().union(*(view.encodings for view in views)))
 
     def look_into(self, name: str, data: Data, view: View) -> None:
         """Look into what a file holds, decoded by somebody else as `name`."""

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from refold.errors import Usage
+from refold.scan.chance import FREE_MIN, is_short
 
 LETTERS_MIN = 3
-FREE_MIN = 8  # letters and digits from which on a match may stand inside a longer word
+BYTES_MIN = 6  # of a word: two letters of Chinese say as much as six of an alphabet
 DIGITS_MIN = 7
 NATIONAL_DIGITS = 9  # of a phone number: what is left when country and trunk prefixes go
 SEPARATOR_BYTES_MAX = 80  # between two words
@@ -24,7 +25,11 @@ WORD = re.compile(r"[^\W_]+")
 ASCII = re.compile(r"[\x21-\x7e]+")
 
 # What may stand between two words: any few characters that are neither letters nor digits, also escaped.
-BETWEEN = rb"(?:%[0-9a-f]{2}|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|\\[nrt]|&(?:nbsp|\#\d{1,6}|\#x[0-9a-f]{1,5});|=[0-9a-f]{2}|[^0-9a-z]){0,8}?"
+# One beyond ASCII counts once, however many bytes it has.
+BETWEEN = (
+    rb"(?:[\xc2-\xf4][\x80-\xbf]{1,3}|%[0-9a-f]{2}|\\u[0-9a-f]{4}|\\x[0-9a-f]{2}|\\[nrt]|"
+    rb"&(?:nbsp|\#\d{1,6}|\#x[0-9a-f]{1,5});|=[0-9a-f]{2}|[^0-9a-z]){0,8}?"
+)
 BETWEEN_16 = {
     "utf-16-le": rb"(?:[^0-9A-Za-z]\x00|[\x00-\xff][\x20\x30]){0,8}?",
     "utf-16-be": rb"(?:\x00[^0-9A-Za-z]|[\x20\x30][\x00-\xff]){0,8}?",
@@ -41,6 +46,7 @@ class Pattern:
     anchors: tuple[bytes, ...]  # one of these stands in every match; case folded as `fold` does
     words: tuple[bytes, ...]  # in lower case: all of these do
     span: int  # bytes that a match may be long
+    is_short: bool = False  # so that chance writes it
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,18 @@ class Needles:
     patterns: tuple[Pattern, ...]
     numbers: tuple[tuple[int, bytes], ...]  # needle and the digits of a phone number
     control: int | None
+
+    @property
+    def short(self) -> frozenset[int]:
+        """Which are too short to be looked for in what is random."""
+        return frozenset(pattern.needle for pattern in self.patterns if pattern.is_short)
+
+    @property
+    def long(self) -> Needles:
+        """What is looked for in what is random: all that chance does not write."""
+        patterns = tuple(pattern for pattern in self.patterns if not pattern.is_short)
+        numbers = tuple((needle, number) for needle, number in self.numbers if not is_short(number.decode()))
+        return Needles(self.count, patterns, numbers, self.control)
 
     @classmethod
     def of(cls, texts: Sequence[str], *, digests: Sequence[bytes] = (), control: str | None = None) -> Needles:
@@ -72,7 +90,7 @@ class Needles:
 
 def is_long_enough(text: str) -> bool:
     """Whether a text can be looked for: shorter ones stand everywhere."""
-    return len("".join(_words(text))) >= LETTERS_MIN and max((len(word) for word in _words(text)), default=0) >= LETTERS_MIN
+    return any(len(word) >= LETTERS_MIN or len(word.encode()) >= BYTES_MIN for word in _words(text))
 
 
 def fold(data: bytes) -> bytes:
@@ -111,7 +129,11 @@ def _pattern(number: int, encoding: str, orders: Sequence[Sequence[str]], betwee
     regex = re.compile(b"|".join(bounded), re.IGNORECASE | re.DOTALL)
     words = tuple({word.lower().encode(encoding) for word in orders[0] if word.isascii()})
     letters = sum(len(form) for word in orders[0] for form in [_letter(letter, encoding) for letter in word])
-    return Pattern(number, encoding, regex, tuple(_anchors(longest, encoding)), words, letters + len(orders[0]) * SEPARATOR_BYTES_MAX)
+    span = letters + len(orders[0]) * SEPARATOR_BYTES_MAX
+    # Two bytes a letter are more than chance writes.
+    return Pattern(
+        number, encoding, regex, tuple(_anchors(longest, encoding)), words, span, encoding == "utf-8" and is_short("".join(orders[0]))
+    )
 
 
 def _bounded(written: bytes, order: Sequence[str], encoding: str) -> bytes:

@@ -8,12 +8,17 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from refold.keys.crypto import KEY_BYTES
 from refold.keys.epochs import FOLDER_NAME
 from refold.scan.joined import Data
 
 PART_COLUMNS = ["header", "payload", "payload_commit", "entry_hash"]
+ANY = re.compile(r"(?:log|calls|state|checkpoints|receipts|keys|requests|dockets|journal|migrate|quarantine)/.+")
+ROOT_NAME = re.compile(r"root\.[0-9]{6}|docket\.[0-9a-f]{32}")
 RUN_NAME = re.compile(r"[0-9a-f]{32}")
 IN_STORE = re.compile(r"state/[0-9]{12}")
+CLEAR_IN_STORE = re.compile(r"store\.json|state/CURRENT|(?:log|calls)/commits/.+|(?:checkpoints|receipts)/.+")
+CLEAR_IN_VAULT = re.compile(rf"keys/{FOLDER_NAME.pattern}/SEALED|(?:signing|witness|tokens|cache)/.+")
 IN_VAULT = re.compile(rf"keys/{FOLDER_NAME.pattern}/[a-z]+|(?:requests|dockets|copies|migrate|journal)/.+")
 
 
@@ -25,6 +30,18 @@ def is_sealed(path: Path, data: Data) -> bool:
     if head == b"PAR1":
         return is_part(data)
     return _lies_in(path, "store.json", IN_STORE) or _lies_in(path, "witness/log.json", IN_VAULT)
+
+
+def is_own(path: Path, data: Data) -> bool:
+    """Whether a file in clear is one of Refold's, in which ids, digests and signatures stand, or a key."""
+    if ROOT_NAME.fullmatch(path.name):
+        return len(data) == KEY_BYTES
+    return _lies_in(path, "store.json", CLEAR_IN_STORE) or _lies_in(path, "witness/log.json", CLEAR_IN_VAULT)
+
+
+def is_inside(path: Path) -> bool:
+    """Whether a path lies in a store or vault, where the names of files are made of random ids."""
+    return _lies_in(path, "store.json", ANY) or _lies_in(path, "witness/log.json", ANY)
 
 
 def is_part(data: Data) -> bool:

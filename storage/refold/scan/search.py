@@ -13,6 +13,7 @@ from mmap import mmap
 
 import numpy as np
 
+from refold.scan.chance import in_id
 from refold.scan.needles import Needles, Pattern
 
 WORD = 4
@@ -111,6 +112,8 @@ def _match(view: memoryview, at: int, pattern: Pattern) -> int | None:
     if any(word not in lower for word in pattern.words):
         return None
     for found in pattern.regex.finditer(window):
+        if pattern.is_short and in_id(window, *found.span()):
+            continue
         if first + found.start() <= at + WORD and first + found.end() >= at:
             return first + found.start()
     return None

@@ -11,12 +11,13 @@ from pathlib import Path
 from refold import files
 from refold.errors import Usage
 from refold.scan import databases
+from refold.scan.chance import without_drawn
 from refold.scan.contained import DAMAGES_OF_VALUES
 from refold.scan.found import Hit, Looked, Scanned, Status, gather
 from refold.scan.joined import Data
 from refold.scan.look import Looker, View
 from refold.scan.needles import Needles
-from refold.scan.recognised import is_sealed
+from refold.scan.recognised import ROOT_NAME, is_inside, is_own, is_sealed
 
 MAPPED_MIN = 64 << 20  # from so many bytes on a file is not read into memory
 Progress = Callable[[int, int], None]  # files and bytes so far
@@ -46,7 +47,8 @@ def scan(
             size += each.size
             progress(len(looked), size)
     inside, count = rows(looker) if rows else ([], 0)
-    return gather([*looked, *inside], needles=needles.count, control=needles.control, rows=count)
+    short = len(needles.short - {needles.control})
+    return gather([*looked, *inside], needles=needles.count, control=needles.control, rows=count, short=short)
 
 
 def _paths(places: Sequence[Path]) -> Iterator[Path]:
@@ -57,7 +59,10 @@ def _paths(places: Sequence[Path]) -> Iterator[Path]:
 
 
 def _below(path: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
-    state = path.lstat()
+    try:
+        state = path.lstat()
+    except FileNotFoundError:
+        return  # gone since its folder was listed
     is_folder = stat.S_ISDIR(state.st_mode)
     if is_folder and (state.st_dev, state.st_ino) in seen:
         return
@@ -66,8 +71,8 @@ def _below(path: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
         seen.add((state.st_dev, state.st_ino))
         try:
             names = sorted(os.listdir(path))  # noqa: PTH208
-        except PermissionError:
-            return  # _look says so
+        except (PermissionError, FileNotFoundError, NotADirectoryError):
+            return  # _look says so, unless it is gone since
         for name in names:
             yield from _below(path / name, seen)
 
@@ -94,7 +99,8 @@ def _look(path: Path, shown: str, looker: Looker) -> Looked | None:
 
 def _names(path: Path) -> bytes:
     """Return the last name of a path, where a link leads, and extended attributes."""
-    said = [os.fsencode(path.name)]
+    name = os.fsencode(path.name)
+    said = [b"" if ROOT_NAME.fullmatch(path.name) else without_drawn(name) if is_inside(path) else name]
     if path.is_symlink():
         said.append(os.fsencode(path.readlink()))
     if hasattr(os, "listxattr"):
@@ -111,7 +117,9 @@ def _contents(path: Path, state: os.stat_result, looker: Looker) -> tuple[View, 
         return view, Status.CLEAN
     data = _read(path, state.st_size)
     if is_sealed(path, data):
-        return looker.look_only(data), Status.SEALED
+        return looker.look_written(data, is_sealed=True), Status.SEALED
+    if is_own(path, data):
+        return looker.look_written(data, is_sealed=False), Status.CLEAN
     if bytes(memoryview(data)[8:12]) == b"DUCK":
         return _duckdb(path, data, looker), Status.CLEAN
     if path.name.endswith("-wal") and (database := path.with_name(path.name[:-4])).is_file():

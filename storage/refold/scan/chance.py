@@ -1,0 +1,118 @@
+"""Chance: what is random by its form, in which any short name stands sooner or later although nobody wrote it.
+
+Ciphertext, keys, digests and random ids are every value about as often as every other. Three letters stand in a MiB of such bytes with
+a probability of about a quarter, and `ada` in one of two hundred digests. So short needles are looked for in all that was written, and
+not in what was drawn: in a file of Refold the two are told apart by its form, and in files of others only ids in hexadecimal digits are.
+
+A needle is short below FREE_MIN letters (below HEX_MIN where hexadecimal digits can spell it). Chance writes one that is not so with a
+probability below 2^-17 in a GiB of ciphertext or keys, and in 8 MiB of digests. A stretch of PRINTABLE_MIN printable characters that
+holds a given name of three letters stands in a GiB of ciphertext with a probability of about 2^-15, so there short ones are looked for.
+"""
+
+from __future__ import annotations
+
+import binascii
+import re
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from refold import disclaimers
+from refold.scan.joined import Data
+
+FREE_MIN = 8  # letters and digits from which on a match may stand inside a longer word
+HEX_MIN = 10
+PRINTABLE_MIN = 24
+DRAWN_BYTES = (16, 32)
+DISTINCT_MIN = 6  # different digits in a word of hexadecimal digits that was drawn, not written
+
+HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
+PRINTABLE = re.compile(rb"(?:[\t\n\r -~]|[\xc3-\xc5][\x80-\xbf]){%d,}" % PRINTABLE_MIN)
+DRAWN_HEX = re.compile(rb"(?<![0-9A-Za-z])[0-9a-f]{16,}(?![0-9A-Za-z])")
+DRAWN_BASE64 = re.compile(rb"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40,}={0,2}(?![A-Za-z0-9+/=])")
+KEYS = rb'"[a-z][a-z0-9_]*":|(?<=[:,\[])(?:null|true|false)(?=[,\]}])'
+OWN_WORDS = re.compile(b"|".join([KEYS, *(re.escape(sentence.encode()) for sentence in disclaimers.ALL)]))
+ID = re.compile(rb"(?:[0-9a-f]{32,}|[0-9A-F]{32,}|(?i:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}))")
+ID_BYTES = b"0123456789abcdefABCDEF-"
+
+
+def is_short(text: str) -> bool:
+    """Whether chance writes some letters and digits too often for them to be looked for in what is random."""
+    size = sum(len(letter.encode()) if ord(letter) > 0xFF else 1 for letter in text)
+    return size < FREE_MIN or (size < HEX_MIN and HEX_DIGITS.fullmatch(text) is not None)
+
+
+def in_id(data: bytes, start: int, end: int) -> bool:
+    """Whether a stretch stands within a random id or digest, written in hexadecimal digits as a word of its own."""
+    before = data[:start]
+    first, last = len(before.rstrip(ID_BYTES)), len(data) - len(data[end:].lstrip(ID_BYTES))
+    ids = (each for each in ID.finditer(data, first, last) if each.start() <= start and end <= each.end())
+    return any(len(set(each[0].lower())) > DISTINCT_MIN for each in ids)
+
+
+def is_drawn(value: bytes) -> bool:
+    """Whether the value of a cell is a random id, a tag or a digest: of their length, and no text."""
+    return len(value) in DRAWN_BYTES and not is_text(value)
+
+
+def is_text(value: bytes) -> bool:
+    """Whether all of it is UTF-8: of more than a few random bytes it never is."""
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def written(data: Data) -> bytes:
+    """Return a file of Refold without what is random in it and the words of its form, which become zeros: all else keeps its place."""
+    raw = bytes(data)
+    if is_text(raw):
+        return OWN_WORDS.sub(lambda found: bytes(len(found[0])), without_drawn(raw))
+    return _printable(raw, _cells(raw) if raw[:4] == b"PAR1" else [(0, len(raw))])
+
+
+def without_drawn(text: bytes) -> bytes:
+    """Return text without the random ids, digests, signatures and ciphertext that are spelled in it."""
+    plain = DRAWN_HEX.sub(lambda found: _kept(found[0], bytes.fromhex(found[0][: len(found[0]) // 2 * 2].decode())), text)
+    return DRAWN_BASE64.sub(lambda found: _kept(found[0], _unbased(found[0])), plain)
+
+
+def _unbased(letters: bytes) -> bytes:
+    """Return what base64 stands for; of hexadecimal digits, which may be text, themselves."""
+    return letters if HEX_DIGITS.fullmatch(letters.decode()) else binascii.a2b_base64(letters.rstrip(b"=")[: len(letters) // 4 * 4 - 4])
+
+
+def _kept(spelled: bytes, raw: bytes) -> bytes:
+    """Keep what spells text, which was not drawn."""
+    return spelled if is_text(raw) else bytes(len(spelled))
+
+
+def _printable(raw: bytes, drawn: Iterable[tuple[int, int]]) -> bytes:
+    """Return bytes with zeros for stretches of what was drawn, but for what is printable, which chance does not make so long."""
+    plain = bytearray(raw)
+    for start, size in drawn:
+        plain[start : start + size] = bytes(size)
+    for found in PRINTABLE.finditer(raw):
+        plain[found.start() : found.end()] = without_drawn(found[0])
+    return bytes(plain)
+
+
+def _cells(raw: bytes) -> Iterator[tuple[int, int]]:
+    """Yield where each cell of a part of a log stands, and how long it is; of a damaged part that all of it is one.
+
+    Cells are not compressed, and stand column by column, each in order. What the format says around them was written.
+    """
+    try:
+        table = pq.ParquetFile(pa.BufferReader(raw)).read()
+    except (pa.ArrowException, OSError, ValueError):
+        yield 0, len(raw)
+        return
+    for name in table.column_names:
+        at = 0
+        for value in table[name].to_pylist():
+            place = raw.find(value, at) if value else -1
+            if place >= 0:
+                yield place, len(value)
+                at = place + len(value)
