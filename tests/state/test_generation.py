@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from refold.errors import RefoldError
 from refold.model import Act, Mention, Scope, SubjectId, View
 from refold.state.generation import Absence, State
 from refold.state.tables import TABLES
@@ -60,6 +64,19 @@ def test_any_batches_give_the_same_rows(texts, cuts, flush):
             state = fold(store, state, end=end, by=mentions_each_word, batch=2).state
         state = fold(store, state, by=mentions_each_word).state
         assert rows(state) == rows(fold(store, by=mentions_each_word, flush_events=flush, batch=flush).state)
+
+
+@pytest.mark.parametrize("kind", ["assertions", "edges"])
+def test_e25_what_rests_on_nothing_that_was_said_becomes_no_fact(store, kind):
+    chats(store, 3)
+
+    def reading(event):
+        said = mentions_each_word(event)
+        return replace(said, **{kind: tuple(replace(one, spans=()) for one in getattr(said, kind))})
+
+    with pytest.raises(RefoldError, match="rests on nothing"):
+        fold(store, by=reading)
+    assert State.open(store).absent is not None
 
 
 def test_a_lookup_gives_what_reading_everything_and_filtering_gives(store):

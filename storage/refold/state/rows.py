@@ -134,7 +134,7 @@ class Rows:
             made.part,
             made.seq,
             max(event.recorded_at, named_at),
-            _flat(made.spans),
+            _supported(made.spans),
             *made.span,
             tags.audience(event.audience),
             tags.scope(event.scope),
@@ -169,7 +169,7 @@ class Rows:
                 tags.scope(event.scope),
                 a.is_first_person,
                 b.is_first_person,
-                _flat(edge.spans),
+                _supported(edge.spans),
             )
 
     def _named(self, mention: Mention, name: str) -> None:
@@ -219,7 +219,10 @@ def _validity(found: Validity) -> tuple[int | None, int | None, int | None, str]
     return found.start, found.end, None if found.precision is None else int(found.precision), found.words
 
 
-def _flat(spans: Sequence[Span]) -> list[int]:
+def _supported(spans: Sequence[Span]) -> list[int]:
+    """Return the spans that a statement rests on, one after another. One that rests on nothing could not be erased with anybody."""
+    if not spans:
+        raise RefoldError("a statement rests on nothing that was said")
     return [end for span in spans for end in span]
 
 
