@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import logging
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from refold.calls.gateway import Failed, Fault
+from refold.calls.provider import Provider
 from refold.scan.testing import assert_forgotten
 from refold.store import Store
 from tests.calls import about, ask, limits, manifest
@@ -83,3 +85,17 @@ def test_e19_what_litellm_says_of_a_fault_is_in_no_log_and_no_answer(
     told: list[Any] = [heard_of.getvalue(), *capfd.readouterr(), repr(failed), *(str(one.message) for one in recwarn)]
     assert not any(SECRET in one for one in told)
     assert_forgotten(store.places.store, [SECRET])
+
+
+def test_whoever_calls_a_provider_is_left_no_event_loop(monkeypatch: pytest.MonkeyPatch):
+    made: list[asyncio.AbstractEventLoop] = []
+    begin = asyncio.SelectorEventLoop.__init__
+
+    def noting(loop: asyncio.SelectorEventLoop, *given: Any) -> None:
+        made.append(loop)
+        begin(loop, *given)
+
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "__init__", noting)
+    Provider("openai", "http://127.0.0.1:9/v1", timeout_seconds=1.0, connections=1).close()
+    assert made, "litellm made none: then this shows nothing"
+    assert [loop for loop in made if not loop.is_closed()] == []

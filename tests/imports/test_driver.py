@@ -395,7 +395,7 @@ def test_an_author_who_is_called_like_the_user_is_named_once_and_not_when_they_a
         return [(each["remediation"], each["message"]) for each in findings if each["code"] == "RF-IMPORT-004"]
 
     ((remediation, message),) = imported()
-    assert (remediation, message[:8], "Brandt" in message) == ("refold subject alias --help", "1 author", False)
+    assert (remediation, message[:8], "Brandt" in message) == ("refold subject alias ID AUTHOR", "1 author", False)
     with Memory.open(tmp_path / "memory/store", vault=tmp_path / "memory/vault", root=tmp_path / "memory/root") as memory:
         memory.subject_add([(AliasKind.HANDLE, "ada"), (AliasKind.NAME, "Ada Brandt")])
     assert imported() == []

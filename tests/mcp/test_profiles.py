@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from fastmcp.exceptions import ToolError
@@ -34,8 +33,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     with Server(turning) as server, Memory.create(folder / "store", vault=folder / "vault", root=folder / "root", now=now) as memory:
         memory.add("I live in Kiel.", user_id="ada", source="chat:7#1")
         memory.add("I live in Bonn.", user_id="ben", source="chat:8#1")
-        with ThreadPoolExecutor(1) as apart:  # in this thread litellm would leave an event loop that nobody closes
-            apart.submit(fold, memory.store, telling(server)).result()
+        fold(memory.store, telling(server))
         yield memory.store
 
 

@@ -114,6 +114,10 @@ def of_facts(pair: Pair) -> list[Any]:
     return [*by_name, *by_relation, valid, equal(pair, lambda memory: memory.facts(user_id="ada", as_of=3))]
 
 
+def of_profiles(pair: Pair) -> list[Any]:
+    return [equal(pair, lambda memory, name=name: memory.profiles(user_id="ada", entity=name)) for name in NAMES]
+
+
 def of_similar(pair: Pair) -> list[Any]:
     return [equal(pair, lambda memory, name=name: memory.similar(name)) for name in NAMES if name]
 
@@ -213,6 +217,7 @@ ASKED = {
     "facts": of_facts,
     "find": of_find,
     "search": of_search,
+    "profiles": of_profiles,
     "similar": of_similar,
     "unfolded": of_unfolded,
     "why": of_why,

@@ -12,6 +12,7 @@ import logging
 import os
 import warnings
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from threading import BoundedSemaphore
@@ -194,7 +195,8 @@ def _fault_of(error: Exception, status: int) -> Fault:
 def _litellm() -> Any:
     """Import litellm, which takes seconds: offline, quiet, and with nothing that listens.
 
-    A first call, of which nothing leaves, imports the rest of it before threads meet there.
+    A first call, of which nothing leaves, imports the rest of it before threads meet there; in a thread of its own, for in that of its
+    caller litellm would leave an event loop that nobody closes.
     """
     from refold.calls.wire import Captured, Wire
 
@@ -207,7 +209,8 @@ def _litellm() -> Any:
         litellm.telemetry = False
         _refuse_listeners(litellm)
         nowhere = _client(NOWHERE, NO_KEY, Wire(f"{NOWHERE}/chat/completions", NO_KEY, connections=1))
-        litellm.completion(model=f"{WIRE}/none", messages=[], client=nowhere, api_base=CLOSED, max_retries=0)
+        with ThreadPoolExecutor(1) as apart:
+            apart.submit(litellm.completion, f"{WIRE}/none", [], client=nowhere, api_base=CLOSED, max_retries=0).result()
     return litellm
 
 

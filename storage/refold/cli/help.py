@@ -28,7 +28,7 @@ def overview() -> Outcome:
     for group in GROUPS:
         lines += [f"{group.title}", *(f"  {entry.name:<{NAMES_WIDTH}}{entry.summary}" for entry in group.entries), ""]
     lines += [
-        "topics (refold help TOPIC; refold help topics says what each is about)",
+        "topics (refold help TOPIC; `refold help topics`: what each is about)",
         *textwrap.wrap(", ".join(topics), 90, initial_indent="  ", subsequent_indent="  "),
         "",
     ]
