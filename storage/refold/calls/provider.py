@@ -210,7 +210,8 @@ def _litellm() -> Any:
         _refuse_listeners(litellm)
         nowhere = _client(NOWHERE, NO_KEY, Wire(f"{NOWHERE}/chat/completions", NO_KEY, connections=1))
         with ThreadPoolExecutor(1) as apart:
-            apart.submit(litellm.completion, f"{WIRE}/none", [], client=nowhere, api_base=CLOSED, max_retries=0).result()
+            named = {"model": f"{WIRE}/none", "messages": [], "client": nowhere, "api_base": CLOSED, "max_retries": 0}
+            apart.submit(litellm.completion, **named).result()
     return litellm
 
 

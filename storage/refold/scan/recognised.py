@@ -10,11 +10,12 @@ import pyarrow.parquet as pq
 
 from refold.keys.crypto import KEY_BYTES
 from refold.keys.epochs import FOLDER_NAME
+from refold.keys.roots import FILE_NAME
 from refold.scan.joined import Data
 
 PART_COLUMNS = ["header", "payload", "payload_commit", "entry_hash"]
 ANY = re.compile(r"(?:log|calls|state|checkpoints|receipts|keys|requests|dockets|journal|migrate|quarantine)/.+")
-ROOT_NAME = re.compile(r"root\.[0-9]{6}|docket\.[0-9a-f]{32}")
+ROOT_NAME = re.compile(rf"{FILE_NAME.pattern}|docket\.[0-9a-f]{{32}}")
 RUN_NAME = re.compile(r"[0-9a-f]{32}")
 IN_STORE = re.compile(r"state/[0-9]{12}")
 CLEAR_IN_STORE = re.compile(r"store\.json|state/CURRENT|(?:log|calls)/commits/.+|(?:checkpoints|receipts)/.+")
