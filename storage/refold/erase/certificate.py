@@ -111,33 +111,11 @@ def said(evidence: Evidence) -> Body:
         "due": request.due,
         "erased_at": evidence.erased_at,
         "mode": request.mode.value,
-        "reached": {
-            "epoch_before": reached.epoch_before,
-            "epoch_after": reached.epoch_after,
-            "erasure_entries": sorted(reached.erasure_seqs),
-            "events_at_most": bucket(reached.events),
-            "shared_events_at_most": bucket(reached.shared_events),
-            "kept_redacted_at_most": bucket(reached.kept),
-            "calls_at_most": bucket(reached.calls),
-            "calls_made_at_most": bucket(reached.calls_made),
-            "calls_replayed_at_most": bucket(reached.calls_replayed),
-            "generation": reached.generation,
-        },
+        "reached": _reached(reached),
         "as_planned": _is_as_planned(evidence),
         "closure_level": evidence.closure_level,
         "claim": "distribution" if evidence.is_fresh else "closure",
-        "scan": {
-            "files": found.files,
-            "bytes": found.bytes,
-            "rows": found.rows,
-            "needles_at_most": bucket(found.needles),
-            "needles_shared_at_most": bucket(evidence.footprint.shared),
-            "hits": len(found.hits),
-            "undecodable": len(found.undecodable),
-            "sealed": len(found.sealed),
-            "control": "found" if found.controls else "missing" if found.has_control else "none",
-            "encodings": len(found.encodings),
-        },
+        "scan": _scanned(found, evidence.footprint.shared),
         "scanned_at": evidence.made_at,
         "replaces": None,
         "remains": [*REMAINS, *_left(evidence), *_kept_out(request)],
@@ -145,6 +123,36 @@ def said(evidence: Evidence) -> Body:
         "copies": [_listed(copy) for copy in evidence.copies],
         "root": {"custody": evidence.root.custody, "destroyed_at": evidence.root.destroyed_at, "dark_at": evidence.root.dark_at},
         "disclaimers": [*CLAIMED_NOT, *_unsought(evidence), disclaimers.OF_ROOT[evidence.root.custody]],
+    }
+
+
+def _reached(reached: Reached) -> Body:
+    return {
+        "epoch_before": reached.epoch_before,
+        "epoch_after": reached.epoch_after,
+        "erasure_entries": sorted(reached.erasure_seqs),
+        "events_at_most": bucket(reached.events),
+        "shared_events_at_most": bucket(reached.shared_events),
+        "kept_redacted_at_most": bucket(reached.kept),
+        "calls_at_most": bucket(reached.calls),
+        "calls_made_at_most": bucket(reached.calls_made),
+        "calls_replayed_at_most": bucket(reached.calls_replayed),
+        "generation": reached.generation,
+    }
+
+
+def _scanned(found: Scanned, shared: int) -> Body:
+    return {
+        "files": found.files,
+        "bytes": found.bytes,
+        "rows": found.rows,
+        "needles_at_most": bucket(found.needles),
+        "needles_shared_at_most": bucket(shared),
+        "hits": len(found.hits),
+        "undecodable": len(found.undecodable),
+        "sealed": len(found.sealed),
+        "control": "found" if found.controls else "missing" if found.has_control else "none",
+        "encodings": len(found.encodings),
     }
 
 

@@ -84,19 +84,7 @@ def report(
 ) -> Report:
     """Return what is known of whoever a selector means. Raises Usage, Corrupt."""
     meant = people(store, state, selector)
-    head, _ = store.log.refresh()
-    own: list[Event] = []
-    mentioned: list[Mentioned] = []
-    for events in store.log.events(0, head.size):
-        search = Search(meant, selector)
-        for event in events:
-            declared, seen = search.declared, len(search.candidates)
-            search.read([event])
-            if search.declared > declared or event.event_id in search.selected:
-                own.append(event)
-            mentioned += [Mentioned(one, event) for one in search.candidates[seen:]]
-        if events:
-            progress(events[-1].seq, head.size)
+    own, mentioned = _said(store, meant, selector, progress)
     ids = frozenset(event.event_id for event in [*own, *(one.event for one in mentioned)])
     told = facts(state, store.log, OPERATOR, all=True) if state.absent is None else []
     resting = tuple(fact for fact in told if any(event_id in ids for event_id, _ in fact.support))
@@ -115,6 +103,24 @@ def report(
         tuple(one for one in elsewhere if one.state is Standing.OPEN),
         now(),
     )
+
+
+def _said(store: Store, meant: People, selector: Selector, progress: Callable[[int, int], None]) -> tuple[list[Event], list[Mentioned]]:
+    """Return the events that concern whoever is meant, and what mentions them in others."""
+    head, _ = store.log.refresh()
+    own: list[Event] = []
+    mentioned: list[Mentioned] = []
+    for events in store.log.events(0, head.size):
+        search = Search(meant, selector)
+        for event in events:
+            declared, seen = search.declared, len(search.candidates)
+            search.read([event])
+            if search.declared > declared or event.event_id in search.selected:
+                own.append(event)
+            mentioned += [Mentioned(one, event) for one in search.candidates[seen:]]
+        if events:
+            progress(events[-1].seq, head.size)
+    return own, mentioned
 
 
 def _profiles(state: State, resting: Sequence[Fact]) -> tuple[Profile, ...]:
