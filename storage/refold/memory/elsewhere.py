@@ -83,7 +83,10 @@ class Elsewhere(Opened):
         )
 
     def copy_confirm(self, copy_id: str, *, evidence: str, state: str = "done") -> Copy:
-        """Write down what became of the copy whose id begins so, and how that is known. Raises Usage."""
+        """Write down what became of the copy whose id begins so, and how that is known. Raises Usage.
+
+        `erase_renew` then makes anew the certificates that waited for it.
+        """
         from refold import register
 
         self._operator_only()
