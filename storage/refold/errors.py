@@ -25,6 +25,7 @@ of its own, which no finding of an audit has.
 
 from __future__ import annotations
 
+import errno
 from pathlib import Path
 from typing import ClassVar
 
@@ -182,3 +183,14 @@ def fault(error: BaseException) -> str:
             where = f" in {module}, line {trace.tb_lineno}"
         trace = trace.tb_next
     return type(error).__name__ + where
+
+
+def worded(error: Exception) -> RefoldError:
+    """Return an error as one of the tree: itself, or where no room has put it into words, the system's or a fault of our own."""
+    if isinstance(error, RefoldError):
+        return error
+    if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return NotAllowed("the system forbids it", path=error.filename)
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
+        return WriteFailed("the disk is full or refuses", path=error.filename)
+    return RefoldError(f"a fault of refold's own: {fault(error)}")

@@ -206,6 +206,26 @@ def test_a_slip_of_the_finger_is_answered_with_the_nearest_word():
     assert "did you mean --limit?" in run("facts", "--limti", "3").stderr
 
 
+def test_without_a_standard_output_nothing_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    places = [word for name in ("store", "vault", "root") for word in (f"--{name}", str(tmp_path / name))]
+    monkeypatch.setattr(sys, "stdout", None)
+    assert cli.main(["init", *places]) == 2
+    assert "standard output is closed" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_standard_error_a_command_works(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+    monkeypatch.setattr(sys, "stderr", None)
+    assert (cli.main(["--version"]), cli.main(["status", "--store", "nowhere"])) == (0, 2)
+    sys.stderr.close()
+    assert capsys.readouterr().out.startswith("refold ")
+
+
+def test_no_file_gets_the_number_of_a_closed_stream():
+    code = "import os; from refold import cli; cli.main(['--version']); os._exit(os.open(os.devnull, os.O_RDONLY))"
+    assert subprocess.run(["sh", "-c", 'exec "$0" -c "$1" <&- >&- 2>&-', sys.executable, code]).returncode > 2
+
+
 def test_a_closed_pipe_ends_quietly():
     reader, writer = os.pipe()
     os.close(reader)

@@ -81,6 +81,16 @@ def test_a_changed_file_is_damage_and_opens_nothing(store: Store, change):
         tokens.bearer(store.vault.path, text)
 
 
+def test_damage_to_one_token_leaves_the_others_open_and_claims_nothing_of_any_else(store: Store):
+    vault = store.vault.path
+    first, last = minted(vault, "a"), minted(vault, "z")
+    minted(vault)
+    (vault / "tokens" / "laptop.json").write_bytes(b"[]")
+    assert [(found := tokens.bearer(vault, text)) and found.name for text in (first, last)] == ["a", "z"]
+    with pytest.raises(Corrupt, match="token"):
+        tokens.bearer(vault, "refold_" + "A" * 43)
+
+
 def test_only_who_may_see_everything_makes_tokens(store: Store):
     limited = Memory(store, principal=Principal("ada", frozenset(), ("ada",)), now=now)
     for verb in (lambda: limited.token_add("x", principal="operator"), limited.tokens, lambda: limited.token_revoke("x")):

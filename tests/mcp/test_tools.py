@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import json
+from importlib.metadata import version
 from typing import Any
 
 import jsonschema
@@ -147,18 +149,25 @@ REFUSED: list[tuple[str, dict[str, Any], str]] = [
     ("memory_why", {"fact_id": "00000000"}, "RF-USAGE-001: there is no such fact"),
     ("memory_why", {"fact_id": "nonsense"}, "RF-USAGE-001"),
     ("memory_facts", {"as_of": "yesterday"}, "RF-USAGE-001"),
-    ("memory_facts", {"limit": 5_000}, "limit"),
-    ("memory_search", {"query": ""}, "query"),
-    ("memory_search", {"query": "x", "sql": "y"}, "sql"),
+    ("memory_facts", {"limit": 5_000}, "RF-USAGE-001: limit: input should be less than or equal to 50$"),
+    ("memory_search", {"query": ""}, "RF-USAGE-001: query: string should have at least 1 character$"),
+    ("memory_search", {"query": "x", "sql": "y"}, "RF-USAGE-001: sql: unexpected keyword argument$"),
+    ("memory_search", {}, "RF-USAGE-001: query: missing required argument$"),
+    ("memory_add", {"text": ["Oslo"], "key": "1"}, "RF-USAGE-001: text: input should be a valid string$"),
+    ("memory_add", {"text": "x", "key": "1", "audience": [["Oslo"]]}, r"RF-USAGE-001: audience\.0: input should be a valid string$"),
+    ("memory_search", {"query": 1, "limit": "Oslo", "a": 1, "b\u202e": 2}, "; and 1 more$"),
+    ("memory_forget", {}, "RF-USAGE-001: there is no tool of this name: list the tools$"),
 ]
 
 
 @pytest.mark.parametrize(("name", "given", "words"), REFUSED)
 def test_what_is_not_allowed_or_not_usable_is_refused_in_words(memory: Memory, name: str, given: dict[str, Any], words: str):
     before = memory.store.log.refresh()[0].size
-    with pytest.raises(ToolError, match=words):
+    with pytest.raises(ToolError, match=words) as raised:
         ask(memory, (name, given))
     assert memory.store.log.refresh()[0].size == before
+    assert "Oslo" not in str(raised.value)
+    assert str(raised.value).isprintable()
 
 
 def test_a_fault_is_told_by_its_place_and_never_by_what_was_said(memory: Memory, monkeypatch: pytest.MonkeyPatch):
@@ -169,6 +178,26 @@ def test_a_fault_is_told_by_its_place_and_never_by_what_was_said(memory: Memory,
     with pytest.raises(ToolError, match=r"RF-INTERNAL-001: .* ValueError in refold\.mcp\.tools, line") as raised:
         ask(memory, ("memory_search", {"query": "x"}))
     assert "Berlin" not in str(raised.value)
+
+
+def test_what_the_system_refuses_is_told_as_that(memory: Memory, monkeypatch: pytest.MonkeyPatch):
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "no space", "/home/ada/memory")
+
+    monkeypatch.setattr(Memory, "add", full)
+    with pytest.raises(ToolError, match=r"^RF-WRITE-001: the disk is full or refuses$"):
+        ask(memory, ("memory_add", CALLS["memory_add"]))
+
+
+def test_an_agent_is_told_what_it_can_do_itself_as_that(memory: Memory):
+    ask(memory, ("memory_add", CALLS["memory_add"]))
+    with pytest.raises(ToolError, match=r"for another content \(use a new key for a new event\)$"):
+        ask(memory, ("memory_add", CALLS["memory_add"] | {"text": "I like coffee."}))
+
+
+def test_the_server_names_itself_and_its_own_version(memory: Memory):
+    made = server.tools_of(lambda: memory)
+    assert (made.name, made.version) == ("refold", version("refold"))
 
 
 def test_a_request_to_be_forgotten_erases_nothing_and_waits_for_an_operator(store: Store, memory: Memory):

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import os
+import socket
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +22,13 @@ from fastmcp.client.transports import StdioTransport, StreamableHttpTransport
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from refold.errors import Usage
 from refold.mcp import server
 from refold.memory import Memory
 from tests.mcp.conftest import REFOLD, places_of, served_over_http
 
 pytestmark = pytest.mark.slow
+JSON = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
 
 Call = Callable[[str, dict[str, Any]], Awaitable[Any]]
 
@@ -132,6 +138,67 @@ def test_who_shows_no_token_of_ours_is_refused(url: str, tokens: dict[str, str])
     headers = {"Accept": "application/json, text/event-stream"}
     for shown in ({}, {"Authorization": "Bearer refold_" + "A" * 43}, {"Authorization": f"Bearer {tokens['revoked']}"}):
         assert httpx.post(url, json=hello, headers=headers | shown, trust_env=False).status_code == 401
+
+
+def test_a_page_of_a_browser_does_not_reach_it_by_another_name(url: str, tokens: dict[str, str]):
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    headers = {"Accept": "application/json, text/event-stream", "Authorization": f"Bearer {tokens['ada']}"}
+    told = [
+        httpx.post(url, json=hello, headers=headers | more, trust_env=False).status_code
+        for more in ({}, {"Host": "evil.example"}, {"Origin": "https://evil.example"})
+    ]
+    assert told == [200, 421, 403]
+
+
+def test_where_a_token_is_damaged_the_others_open_and_an_unknown_one_is_no_verdict(home: Path, url: str, tokens: dict[str, str]):
+    damaged = home / "vault" / "tokens" / "aaa.json"
+    damaged.write_bytes(b"[]")
+    try:
+        assert asked(url, tokens["ada"], "memory_status", {})["users"] == ["ada"]
+        answer = httpx.post(url, json={}, headers={"Authorization": "Bearer unknown"}, trust_env=False)
+        assert (answer.status_code, answer.json()["error"]) == (503, "RF-CORRUPT-001")
+    finally:
+        damaged.unlink()
+
+
+def test_what_is_no_request_is_answered_and_nothing_is_logged(url: str, tokens: dict[str, str]):
+    host, port = httpx.URL(url).host, httpx.URL(url).port
+    with socket.create_connection((host, port or 80)) as rude:
+        rude.sendall(b"POST \xff\r\n\r\n")
+        assert rude.recv(100).startswith(b"HTTP/1.1 400")
+    for body in (b"{", b'{"jsonrpc":"2.0"}\xff', b"[" * 9_999):
+        answer = httpx.post(url, content=body, headers=JSON | {"Authorization": f"Bearer {tokens['ada']}"}, trust_env=False)
+        assert (answer.status_code, answer.json()["error"]["code"]) == (400, -32700)
+    assert asked(url, tokens["ada"], "memory_search", {"query": "x", "limit": "y"}) is None  # what is refused is logged nowhere either
+
+
+@contextmanager
+def streams(said: bytes) -> Generator[None]:
+    """Stand in for standard input with what was said, and for standard output with a pipe that nobody reads."""
+    ends = [os.pipe(), os.pipe()]
+    os.write(ends[0][1], said)
+    os.close(ends[0][1]), os.close(ends[1][0])
+    out = os.fdopen(ends[1][1], "w")
+    with pytest.MonkeyPatch.context() as patch, os.fdopen(ends[0][0]) as given:
+        patch.setattr(sys, "stdin", given)
+        patch.setattr(sys, "stdout", out)
+        yield
+    with suppress(BrokenPipeError):  # what could not be written is still in it
+        out.close()
+
+
+def test_over_streams_a_client_that_is_gone_is_no_fault(home: Path):
+    who = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": who}) + "\n"
+    opened = Memory.open(home / "store", vault=home / "vault", root=home / "root")
+    with opened as memory, streams(hello.encode()), pytest.raises(BrokenPipeError):
+        server.over_streams(memory)
+
+
+def test_over_streams_that_are_closed_is_a_usage_error(home: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stdin", None)
+    with Memory.open(home / "store", vault=home / "vault", root=home / "root") as memory, pytest.raises(Usage, match="is closed"):
+        server.over_streams(memory)
 
 
 def test_a_token_that_is_revoked_opens_nothing_from_the_next_request_on(home: Path, url: str):

@@ -8,14 +8,16 @@ import sys
 from collections.abc import Sequence
 
 from refold.cli import arguments, catalogue
-from refold.cli.envelope import Finding, Outcome, failure, say, unexpected
-from refold.errors import RefoldError, Usage
+from refold.cli.envelope import Finding, Outcome, failure, say
+from refold.errors import RefoldError, Usage, worded
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code."""
     given = list(sys.argv[1:] if argv is None else argv)
     os.umask(0o077)
+    if not _stand_in():
+        return Usage.exit_code
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -30,6 +32,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _nobody_reads()
     except OSError as error:
         return _cannot_print(error)
+
+
+def _stand_in() -> bool:
+    """Put the null device where a standard stream is closed, so that no file of the store gets its number; False without an output."""
+    for stream in (sys.stdin, sys.stdout, sys.stderr):
+        if stream is None:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+    if sys.stderr is None:
+        sys.stderr = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w", encoding="utf-8")
+    if sys.stdout is None:
+        print("refold: standard output is closed, and every command says there what it did: > /dev/null", file=sys.stderr)
+    return sys.stdout is not None
 
 
 def attempt(given: Sequence[str]) -> tuple[str | None, Outcome]:
@@ -51,7 +65,7 @@ def attempt(given: Sequence[str]) -> tuple[str | None, Outcome]:
     except BrokenPipeError:
         raise
     except Exception as error:
-        return name, unexpected(error)
+        return name, failure(worded(error))
 
 
 def _run(entry: catalogue.Entry, rest: Sequence[str]) -> Outcome:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -10,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TextIO
 
 from refold.cli.visible import visible
-from refold.errors import NotAllowed, RefoldError, WriteFailed, fault
+from refold.errors import RefoldError
 
 OUTPUT_SCHEMA_VERSION = 1
 ALIKE_MAX = 3  # warnings of one kind that a person is told one by one
@@ -48,15 +47,6 @@ def failure(error: RefoldError) -> Outcome:
     """Return the outcome that reports an error."""
     finding = Finding(error.code, "error", error.message, error.path, error.entry_id, error.hint, error.details)
     return Outcome(findings=(finding,), exit_code=error.exit_code, exit_class=error.exit_class)
-
-
-def unexpected(error: Exception) -> Outcome:
-    """Return the outcome that reports an error which no room has put into words: the system's, or a fault of our own."""
-    if isinstance(error, OSError) and error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return failure(NotAllowed("the system forbids it", path=error.filename))
-    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
-        return failure(WriteFailed("the disk is full or refuses", path=error.filename))
-    return failure(RefoldError(f"a fault of refold's own: {fault(error)}"))
 
 
 def as_json(command: str | None, outcome: Outcome) -> str:

@@ -154,8 +154,10 @@ anything that its principal may not see. What it gets is marked as recalled data
 a quote, and no instruction. It can write down that its user asks to be forgotten: `refold erase status` shows such requests, and you
 review, approve and run them.
 
-HTTP is for one machine, or behind a proxy that adds TLS: tokens and answers cross the network as they are. A token has 256 random bits,
-so that nobody can guess it from its digest. Rights are those of the settings at the moment of each request.
+HTTP is for one machine, or behind a proxy that adds TLS: tokens and answers cross the network as they are. A server that listens on
+127.0.0.1 answers requests for a Host and from an Origin of this machine alone, so that no web page reaches it: let a proxy send the
+address that it connects to as the Host. A token has 256 random bits, so that nobody can guess it from its digest. Rights are those of
+the settings at the moment of each request; where tokens or settings cannot be read, a request is answered with 503.
 
 It needs more than the rest: pip install 'refold[mcp]'.
 """,

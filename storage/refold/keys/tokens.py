@@ -57,13 +57,26 @@ def revoke(vault: Path, name: str) -> None:
 
 def tokens(vault: Path) -> list[Token]:
     """Return what is kept of every token, by name. Raises Corrupt."""
-    return sorted(_all(vault), key=lambda token: token.name)
+    return sorted((decode(raw, path=path) for path, raw in _files(vault)), key=lambda token: token.name)
 
 
 def bearer(vault: Path, text: str) -> Token | None:
-    """Return the token whose text somebody shows; None where it is none of ours, or was revoked. Raises Corrupt."""
-    shown = _digest(text)
-    return next((token for token in _all(vault) if hmac.compare_digest(token.digest, shown)), None)
+    """Return the token whose text somebody shows; None where it is none of ours, or was revoked.
+
+    Raises Corrupt where it is none of those that can be read, and not all can.
+    """
+    shown, damage = _digest(text), None
+    for path, raw in _files(vault):
+        try:
+            token = decode(raw, path=path)
+        except Corrupt as error:
+            damage = error
+            continue
+        if hmac.compare_digest(token.digest, shown):
+            return token
+    if damage is not None:
+        raise damage
+    return None
 
 
 def encode(token: Token) -> bytes:
@@ -85,7 +98,7 @@ def decode(raw: bytes, *, path: Path) -> Token:
     return token
 
 
-def _all(vault: Path) -> Iterator[Token]:
+def _files(vault: Path) -> Iterator[tuple[Path, bytes]]:
     try:
         names = files.names(vault / FOLDER)
     except FileNotFoundError:
@@ -97,7 +110,7 @@ def _all(vault: Path) -> Iterator[Token]:
                 raw = files.read(path)
             except FileNotFoundError:  # revoked since
                 continue
-            yield decode(raw, path=path)
+            yield path, raw
 
 
 def _path(vault: Path, name: str) -> Path:

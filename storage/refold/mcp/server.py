@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import functools
+import logging
 import os
 import socket
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from refold import settings
-from refold.errors import Locked, NotAllowed, Usage
+from refold.errors import Locked, NotAllowed, Usage, worded
 from refold.keys import tokens
 from refold.memory import Memory
 from refold.settings import Principal
@@ -63,8 +65,16 @@ def over_streams(memory: Memory) -> None:
     require()
     import anyio
 
+    if sys.stdin is None or sys.stdout is None:
+        raise Usage("a client speaks to this over standard input and output, and one of them is closed", hint="refold mcp config generic")
     server = tools_of(lambda: memory)
-    anyio.run(functools.partial(server.run_stdio_async, show_banner=False))
+    _hold_logs()
+    try:
+        anyio.run(functools.partial(server.run_stdio_async, show_banner=False))
+    except BaseExceptionGroup as group:
+        if group.subgroup(BrokenPipeError) is None:
+            raise
+        raise BrokenPipeError from None  # the client is gone, and what it had asked last is not answered
 
 
 def over_http(memory: Memory, listening: socket.socket) -> None:
@@ -74,6 +84,7 @@ def over_http(memory: Memory, listening: socket.socket) -> None:
 
     faces = Faces(memory)
     server = tools_of(lambda: faces.of(_asking()), verifier=_verifier(faces))
+    _hold_logs()
     host, port = listening.getsockname()[:2]
     run = functools.partial(
         server.run_http_async,
@@ -84,6 +95,7 @@ def over_http(memory: Memory, listening: socket.socket) -> None:
         json_response=True,
         stateless_http=True,  # each request shows its own token, and no session outlives one
         sockets=[listening],
+        host_origin_protection="auto",  # no page of a browser reaches a server of this machine by a name of its own
         uvicorn_config={"log_config": None, "access_log": False, "server_header": False},
     )
     try:
@@ -91,6 +103,11 @@ def over_http(memory: Memory, listening: socket.socket) -> None:
             anyio.run(run)
     finally:
         faces.close()
+
+
+def _hold_logs() -> None:
+    """Keep what is logged below us off standard error, where it would come without any handler: an operator is told in answers."""
+    logging.getLogger().addHandler(logging.NullHandler())
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -112,12 +129,22 @@ def address(listening: socket.socket) -> str:
 def tools_of(whose: Callable[[], Memory], *, verifier: TokenVerifier | None = None) -> FastMCP:
     """Return the server of the tools over the memory that `whose` gives."""
     require()
+    from importlib.metadata import version
+
     from fastmcp import FastMCP
 
     from refold.mcp import answers
+    from refold.mcp.refusals import Formed
     from refold.mcp.tools import INSTRUCTIONS, Tools, speaking
 
-    server: FastMCP = FastMCP(NAME, instructions=INSTRUCTIONS, auth=verifier, mask_error_details=True)
+    server: FastMCP = FastMCP(
+        NAME,
+        version=version("refold"),
+        instructions=INSTRUCTIONS,
+        auth=verifier,
+        middleware=[Formed()],
+        mask_error_details=True,
+    )
     for tool in Tools(whose).catalogue():
         server.tool(
             speaking(tool.call),
@@ -142,10 +169,19 @@ def _asking() -> Principal:
 
 def _verifier(faces: Faces) -> TokenVerifier:
     from fastmcp.server.auth import AccessToken, TokenVerifier
+    from starlette.middleware import Middleware
+
+    from refold.mcp.refusals import Answered
 
     class Verifier(TokenVerifier):
+        def get_middleware(self) -> list[Middleware]:
+            return [Middleware(Answered), *super().get_middleware()]
+
         async def verify_token(self, token: str) -> AccessToken | None:
-            principal = faces.bearer(token)
+            try:
+                principal = faces.bearer(token)
+            except Exception as error:
+                raise worded(error) from None
             return (
                 None
                 if principal is None

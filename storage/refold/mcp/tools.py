@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec
@@ -13,7 +12,7 @@ from fastmcp.exceptions import ToolError
 from pydantic import Field
 
 from refold import times
-from refold.errors import RefoldError, fault
+from refold.errors import worded
 from refold.mcp import answers
 from refold.mcp.answers import NOTICE, as_data
 from refold.reading import Standing
@@ -233,11 +232,16 @@ def speaking(call: Callable[Given, dict[str, Any]]) -> Callable[Given, dict[str,
     def told(*given: Given.args, **named: Given.kwargs) -> dict[str, Any]:
         try:
             return call(*given, **named)
-        except RefoldError as error:
-            remedy = f" (the operator can run: {error.hint})" if error.hint else ""
-            raise ToolError(f"{error.code}: {error.message}{remedy}", log_level=logging.DEBUG) from None
         except Exception as error:
-            raise ToolError(f"RF-INTERNAL-001: a fault of refold's own: {fault(error)}") from None
+            refused = worded(error)
+            raise ToolError(f"{refused.code}: {refused.message}{_remedy(refused.hint)}") from None
 
     told.__doc__ = None  # fastmcp would import a parser of docstrings for it, which takes longer than all tools together
     return told
+
+
+def _remedy(hint: str | None) -> str:
+    """Return what to do about an error: an agent runs no commands, and what is none it can do itself."""
+    if hint is None:
+        return ""
+    return f" (the operator can run: {hint})" if hint.startswith(("refold ", "pip ")) else f" ({hint})"
