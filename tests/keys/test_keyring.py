@@ -12,12 +12,14 @@ from hypothesis import strategies as st
 
 from refold.errors import KeyMissing
 from refold.keys import keyring as keyrings
-from refold.keys.keyring import Keyring, Records, Secrets, fact_key
+from refold.keys.keyring import Keyring, Secrets, fact_key
+from refold.keys.records import Records
 from refold.model import EventId, SubjectId
 
 DRAW = Random(7)
 IDS = [EventId(DRAW.randbytes(16)) for _ in range(40)]
-ID = st.lists(st.sampled_from([0, 1, 127, 128, 255]), min_size=16, max_size=16).map(bytes)
+HALF = st.sampled_from([bytes(8), bytes(7) + b"\1", b"\x7f" + bytes(7), b"\x80" + bytes(7), b"\xff" * 8])
+ID = st.tuples(HALF, HALF).map(b"".join)  # many of which begin alike
 ADA, BEN, CLEO = (SubjectId(DRAW.randbytes(16)) for _ in range(3))
 
 
@@ -119,13 +121,37 @@ def test_whoever_is_not_dark_keeps_the_secret_that_was_carried_over(secrets: Sec
 
 
 @given(there=st.sets(ID), new=st.sets(ID), gone=st.sets(ID))
-def test_records_are_changed_as_a_mapping_is_and_stay_sorted_by_id(there: set[bytes], new: set[bytes], gone: set[bytes]):
+def test_records_change_as_a_mapping_does_and_stay_sorted_by_id(there: set[bytes], new: set[bytes], gone: set[bytes]):
     records = {one: bytes(32) for one in there}
     added = {one: one + bytes(16) for one in new - there}
     left = {one: secret for one, secret in records.items() if one not in gone}
-    changed = Records.of(records, 16).changed(gone=gone, new=[one + secret for one, secret in added.items()])
+    asked = Records.listing([*new, *new], 16)
+    assert asked.ids() == sorted(new)
+    lacking = Records.of(records, 16).lacking(asked)
+    assert lacking.ids() == sorted(added)
+    given = lacking.with_secrets([one + bytes(16) for one in lacking.ids()])
+    changed = Records.of(records, 16).without(gone).joined(given)
     assert changed.raw == Records.of({**left, **added}, 16).raw
     assert all(changed.get(one) == secret for one, secret in {**left, **added}.items())
+    assert dict(changed.among(asked).items()) == {one: secret for one, secret in {**left, **added}.items() if one in new}
+
+
+def test_what_is_derived_once_is_what_is_derived_anew(secrets: Secrets, monkeypatch: pytest.MonkeyPatch):
+    """An erasure asks three times, each time for nearly the same people, and derives nobody's secret twice."""
+    derived = list[bytes]()
+
+    def macs(key: bytes, ids: list[bytes]) -> list[bytes]:
+        derived.extend(ids)
+        return [hm(key, one) for one in ids]
+
+    monkeypatch.setattr(keyrings, "macs", macs)
+    keyring = Keyring(secrets)
+    for subjects, dark in (([ADA, BEN], []), ([ADA, BEN, CLEO], []), ([ADA, BEN, CLEO], [BEN])):
+        held = keyring.succeed(subjects, dark=dark, random=Random(2).randbytes).subjects
+        assert dict(held.items()) == {one: hm(secrets.subject_seed, one) for one in subjects if one not in dark}
+    assert sorted(derived) == sorted([ADA, BEN, CLEO])
+    keyring.forget()
+    assert not len(keyring._derived)
 
 
 def test_single_events_go_dark_and_their_neighbours_do_not(secrets: Secrets):

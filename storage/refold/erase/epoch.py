@@ -76,7 +76,7 @@ def secrets(
     those that are `dropped`, because they name them too.
     """
     return keyring.succeed(
-        {*census.declared, *carried},
+        [*census.declared, *carried],
         dark={*target.subjects, target.request_id, *dropped},
         begun=begun.secrets,
         gone=census.gone,

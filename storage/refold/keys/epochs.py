@@ -25,7 +25,8 @@ from pathlib import Path
 from refold import canonical, files
 from refold.errors import Corrupt, KeyMissing, UnsupportedVersion
 from refold.keys import crypto
-from refold.keys.keyring import ID_BYTES, NODE_BYTES, Keyring, Records, Secrets
+from refold.keys.keyring import ID_BYTES, NODE_BYTES, Keyring, Secrets
+from refold.keys.records import Records
 from refold.keys.roots import Roots
 from refold.outside import Random
 

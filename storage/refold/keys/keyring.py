@@ -11,14 +11,13 @@ Where single events had to go, a seed is replaced by the nodes of its tree besid
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from refold.errors import KeyMissing
 from refold.keys.crypto import KEY_BYTES, derive, label, mac, macs
+from refold.keys.records import Records
 from refold.model import EventId
 from refold.outside import Random
 
@@ -27,63 +26,6 @@ FACT_KEY = "refold/fact/v1"
 REQUEST_KEY = "refold/request/v1"
 BYTES = [bytes([value]) for value in range(256)]
 CELL_KEYS = [CELL_KEY + suite for suite in BYTES]
-
-
-class Records:
-    """Secrets by id, as they lie on disk: fixed-width records `id ‖ secret`, sorted by id. A list of ids alone has secrets of no bytes."""
-
-    def __init__(self, raw: bytes, id_bytes: int, secret_bytes: int = KEY_BYTES) -> None:
-        self.raw = raw
-        self._id_bytes = id_bytes
-        self._width = id_bytes + secret_bytes
-
-    @classmethod
-    def of(cls, secrets: Mapping[bytes, bytes], id_bytes: int) -> Records:
-        return cls(b"".join([key + secret for key, secret in sorted(secrets.items())]), id_bytes)
-
-    @classmethod
-    def listing(cls, ids: Iterable[bytes], id_bytes: int) -> Records:
-        """Return a list of ids alone."""
-        return cls(b"".join(sorted(set(ids))), id_bytes, 0)
-
-    def __len__(self) -> int:
-        return len(self.raw) // self._width
-
-    def get(self, key: bytes) -> bytes | None:
-        """Return the secret of an id."""
-        place = self._place(key)
-        return None if place is None else self.raw[place * self._width + self._id_bytes : (place + 1) * self._width]
-
-    def _place(self, key: bytes) -> int | None:
-        """Return which record is an id's, by binary search."""
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            at = middle * self._width
-            found = self.raw[at : at + self._id_bytes]
-            if found == key:
-                return middle
-            low, high = (middle + 1, high) if found < key else (low, middle)
-        return None
-
-    def items(self) -> Iterator[tuple[bytes, bytes]]:
-        raw, width, size = self.raw, self._width, self._id_bytes
-        return ((raw[at : at + size], raw[at + size : at + width]) for at in range(0, len(raw), width))
-
-    def changed(self, *, gone: Iterable[bytes], new: Sequence[bytes]) -> Records:
-        """Return these records without those of some ids, and with `new` ones, whole, of ids that are not here."""
-        raw, width = self.raw, self._width
-        places = sorted({place for one in gone if (place := self._place(one)) is not None})
-        cuts = zip([0, *[place + 1 for place in places]], [*places, len(self)], strict=True)
-        kept = b"".join([raw[first * width : end * width] for first, end in cuts])
-        if new:
-            kept = np.sort(np.frombuffer(kept + b"".join(new), f"V{width}"), kind="stable").tobytes()  # V compares as bytes do
-        return Records(kept, self._id_bytes, width - self._id_bytes)
-
-    def ids(self) -> list[bytes]:
-        """Return the ids, sorted."""
-        raw, size = self.raw, self._id_bytes
-        return [raw[at : at + size] for at in range(0, len(raw), self._width)]
 
 
 def node(epoch: int, path: bytes) -> bytes:
@@ -141,6 +83,7 @@ class Keyring:
         self._nodes = _Derived(self._node)
         self._living = _Derived(self._living_secrets)  # joined, for events of this epoch
         self._carried = _Derived(self._explicit_secrets)  # and for older ones
+        self._derived = Records(b"", ID_BYTES)  # those that the next epoch is given
 
     def event_key(self, epoch: int, event_id: bytes, subjects: tuple[bytes, ...], suite: int = 1) -> bytes:
         """Return the key of a cell. `subjects` are sorted and distinct. Raises KeyMissing if any secret was destroyed."""
@@ -153,6 +96,7 @@ class Keyring:
         """Let go of the intermediate secrets that are kept. The keyring goes on working."""
         for kept in (self._nodes, self._living, self._carried):
             kept.clear()
+        self._derived = Records(b"", ID_BYTES)
 
     def request_key(self, request_id: bytes) -> bytes:
         """Return the key of a request for erasure: an explicit secret like a subject's; else one that only the live epoch derives.
@@ -211,18 +155,22 @@ class Keyring:
             for event in events:
                 shares.pop(event, None)
         explicit = self._secrets.subjects
-        living = list({*subjects}.difference(dark))
-        if len(explicit):
-            living = [one for one in living if explicit.get(one) is None]
-        new = [one + secret for one, secret in zip(living, macs(self._secrets.subject_seed, living), strict=True)]
+        living = explicit.lacking(Records.listing(subjects, ID_BYTES).without(dark))
         return replace(
             begun or self.begin(random=random),
             batches=Records.of(nodes, NODE_BYTES),
-            subjects=explicit.changed(gone=dark, new=new),
+            subjects=explicit.without(dark).joined(self._given(living)),
             shares=Records.of(shares, ID_BYTES),
             suppressed=Records.listing([*suppressed, *(tag for tag, _ in self._secrets.suppressed.items())], ID_BYTES),
             erased=Records.listing([*erased, *self.ledger], ID_BYTES),
         )
+
+    def _given(self, subjects: Records) -> Records:
+        """Return the secrets that the seed gives, each derived once: while an epoch is made, all of them are asked for again."""
+        new = self._derived.lacking(subjects)
+        if len(new):
+            self._derived = self._derived.joined(new.with_secrets(macs(self._secrets.subject_seed, new.ids())))
+        return self._derived if len(self._derived) == len(subjects) else self._derived.among(subjects)
 
     def _living_secrets(self, subjects: tuple[bytes, ...]) -> bytes:
         seed, explicit = self._secrets.subject_seed, self._secrets.subjects
