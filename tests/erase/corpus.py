@@ -7,6 +7,7 @@ mean somebody else.
 
 from __future__ import annotations
 
+import json
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -185,6 +186,13 @@ VARIANTS: dict[str, Callable[[Person], str | None]] = {
     "phone without spaces": lambda p: p.phone.replace(" ", ""),
     "phone with 0049": lambda p: p.phone.replace("+", "00").replace(" ", "-"),
     "phone with 0": lambda p: p.phone.replace("+49 ", "0").replace(" ", "/", 1),
+    "phone beside a number": lambda p: f"17 {p.phone} 2",
+    "e-mail at another host": lambda p: p.email.replace("@", "@post."),
+    "e-mail in words": lambda p: p.email.replace("@", " (at) "),
+    "hashtag": lambda p: f"#{p.first}{p.last}",
+    "escaped": lambda p: json.dumps(p.name)[1:-1] if not p.name.isascii() else None,
+    "unseen characters": lambda p: f"{p.first} {p.last[:2]}\u200b{p.last[2:]}",
+    "full width": lambda p: "".join(chr(ord(each) + 0xFEE0) if "!" < each < "~" else each for each in p.last),
     "handle with @": lambda p: f"@{p.user}",
     "handle with _": lambda p: f"{plain(p.first)}_{plain(p.last)}",
     "handle with .": _local,

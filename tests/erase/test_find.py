@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,6 +23,13 @@ from tests.erase.corpus import Corpus, corpus
 from tests.erase.score import folded, found_of, score
 
 ADA = ((AliasKind.NAME, "Ada Brandt"), (AliasKind.EMAIL, "ada.brandt@example.org"), (AliasKind.PHONE, "+49 170 555 1000"))
+
+
+# People of many languages: their aliases, texts that mention them, and texts that only look like it. Written apart from the code.
+WRITTEN = {
+    person["who"]: ([*_read((AliasKind(kind), alias) for kind, alias in person["aliases"])], person["mentions"], person["others"])
+    for person in map(json.loads, (Path(__file__).parent.parent / "data" / "mentions.jsonl").read_text(encoding="utf-8").splitlines())
+}
 
 
 @pytest.fixture(scope="module")
@@ -140,6 +148,29 @@ def test_what_only_looks_a_little_like_it_is_left(text: str):
 )
 def test_a_mention_is_found_where_it_stands(text: str, words: str):
     assert words in [text[slice(*span)] for span, _ in Matcher(ADA).find(text)]
+
+
+@pytest.mark.parametrize("who", WRITTEN)
+def test_people_of_many_languages_are_found_and_words_that_are_names_are_left(who: str):
+    aliases, mentions, others = WRITTEN[who]
+    matcher = Matcher(aliases)
+    assert [text for text in mentions if not matcher.find(text)] == []
+    assert [(text, matcher.find(text)) for text in others if matcher.find(text)] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("mail J%C3%B6rg now", "J%C3%B6rg"),
+        ("on 2024-01-10 +49 (0)30 123-4567 2x", "+49 (0)30 123-4567"),
+        ("ask j.mueller+x@mail.amt.de, please", "j.mueller+x@mail.amt.de"),
+        ("Herrn Mül\u00adlers Haus", "Mül\u00adlers"),
+        ("with Jörg B. Müller today", "Jörg B. Müller"),
+        ("by J\\u00f6rg M.", "J\\u00f6rg"),
+    ],
+)
+def test_a_mention_is_found_where_it_stands_however_it_is_written(text: str, words: str):
+    assert words in [text[slice(*span)] for span, _ in Matcher(WRITTEN["json"][0]).find(text)]
 
 
 @pytest.mark.parametrize("name", ["12345", "李明", "김철수", "👩‍🚀", "jo>>>=li", "-_-"])

@@ -19,6 +19,9 @@ said last and replaced something older may let the older hold again; the plan sa
 
 A mention that nobody declared is a candidate until somebody decides: `concerns` lets the event go, `namesake` lets it stay. Candidates that
 are undecided stop the erasure, and so does whatever comes in meanwhile and mentions the person: it is found again, and reviewed.
+A name that is a word as well (Will, May, Grace) is a candidate with a capital letter, behind a title or beside another part of the name,
+not where the text uses the word. Names are known in Latin, Cyrillic and Greek letters whichever they are given in; give one in any
+other script as a further alias, and so a short form that is no usual one (`refold subject alias`).
 
 Running it folds the log without the person first, which takes a while and holds up nobody. Then nothing can be added for some seconds: new
 keys for everybody else are sealed, the old ones destroyed, and what is erased leaves the files. Interrupted before the new keys are sealed,

@@ -1,37 +1,41 @@
 """Mentions: where a text may mean a person, by aliases in every form in which people write them. Pure; no IO.
 
-Texts are read in their plain form (`letters`). A word is looked up in what is known of it: whether it is a first or last name of the
-person, in full, short or misspelled, or part of a handle or address; each word is judged once, however often it comes. Only a text that
-has such a word is read closely. A lone misspelled word counts only where it begins with a capital letter, and initials without a name
-beside them only in capitals: what is left out is what nobody could review.
+Texts are read in their plain form (`letters`). A word is looked up in what is known of it: whether it is a first, middle or last name of
+the person, in full, short, with an ending, misspelled or spelled as it sounds, or part of a handle or address; each word is judged once,
+however often it comes. Only a text that has such a word is read closely. A lone misspelled word counts only where it begins with a
+capital letter, a name that is a word too (`common`) only where the text does not use the word, and initials without a name beside them
+only in capitals: what is left out is what nobody could review.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
-from refold.erase.letters import WORD, Plain, is_near, plain, spellings, unmarked, words
+from refold.erase.addresses import addresses, last_digits, numbers
+from refold.erase.aliases import Aliases, in_any_spacing, spaced, splits
+from refold.erase.common import BEFORE_TIMES, COMMON, FOLLOWERS, TIMES, TITLES
+from refold.erase.endings import Endings
+from refold.erase.letters import WORD, Plain, is_near, plain, romanised, sound, unmarked, words
 from refold.erase.nicknames import NICKNAMES
 from refold.model import AliasKind, Span, SubjectId
 
-PHONE = re.compile(r"\+?\(?[0-9][0-9 ()/.\-]{5,}[0-9]")
 LONG_NUMBER = re.compile(r"[0-9][0-9 ()/.\-]{5,}[0-9]")
-EMAIL = re.compile(r"[\w.+\-]+@[\w\-]+(?:\.[\w\-]+)+")
-# Two or more letters of Chinese, Japanese, Korean (as they are taken apart), Thai, Lao, Burmese or Khmer: words stand side by side there.
-UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]{2,}")
-SIGNS = re.compile(r"[^\w\s.,;'’@+\-]")  # that no name or address has, and a handle may
-DIGITS_MIN = 7  # of a telephone number, without what comes before the area code
 ONE_SLIP_MIN, TWO_SLIPS_MIN = 5, 9  # letters of a word that may be misspelled by itself
 BESIDE_MIN = 3  # and beside another part of the name
+SOUND_MIN = 4  # letters of how a name sounds
 BETWEEN_MAX = 2  # middle names between a first and a last name
 _NEVER_A_SLIP = """
 monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december
-please thanks hello after before where which there their would could should maybe while since about other again yesterday
+please thanks hello after before where which there their would could should maybe while since about other again yesterday change changing
+brine christmas brand brands branch bring things think thank today every never always really great first right still being having
 """
-NEVER_A_SLIP = frozenset(_NEVER_A_SLIP.split())  # words that often begin with a capital letter
+NEVER_A_SLIP = frozenset(_NEVER_A_SLIP.split()) | COMMON  # words that often begin with a capital letter
+_SPLIT = re.compile(r"[ .'\u2019`\u00b4]|-(?:\s?\n\s?)?")  # between the halves of a name
+# "And", "to", "by", "the" of Hebrew and Arabic, which are written with the word that follows.
+_PREFIXED = re.compile("[\u05d4\u05d5\u05d1\u05dc\u05de\u05e9\u05db]|[\u0648\u0641\u0628\u0644\u0643]?(?:\u0627\u0644)?")
 WORDS_REMEMBERED_MAX = 1 << 20
 
 
@@ -40,6 +44,7 @@ class Part(IntEnum):
 
     FIRST = 1
     LAST = 2
+    MIDDLE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,7 @@ class Known:
     variant: str
     is_sure: bool = True  # else a slip: it needs a capital letter, or another part of the name beside it
     needs_another: bool = False  # counts beside another part of the name only
+    is_common: bool = False  # a word as well
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,66 +67,23 @@ class Relation:
     speakers: frozenset[SubjectId] = frozenset()
 
 
-@dataclass
-class Aliases:
-    """One person's aliases, taken apart."""
-
-    first: set[str] = field(default_factory=set)
-    last: set[str] = field(default_factory=set)
-    one_word: set[str] = field(default_factory=set)
-    handles: list[str] = field(default_factory=list)  # patterns over the plain form
-    initials: list[str] = field(default_factory=list)  # patterns over the text as written
-    emails: set[tuple[str, str]] = field(default_factory=set)
-    phones: set[str] = field(default_factory=set)
-    signs: set[str] = field(default_factory=set)  # what stands between any other letters: of signs alone, or of a script without spaces
-
-    @classmethod
-    def of(cls, aliases: Iterable[tuple[AliasKind, str]]) -> Aliases:
-        """Take aliases apart, each by its kind."""
-        made = cls()
-        for kind, alias in aliases:
-            if kind is AliasKind.EMAIL and "@" in alias:
-                made.emails.add(mailbox(alias))
-            elif kind is AliasKind.PHONE and number(alias):
-                made.phones.add(number(alias))
-            elif kind is AliasKind.NAME and words(alias):
-                made._take_name(alias)
-            else:
-                made.handles.append(_spaced(alias))
-            if (sign := unmarked(alias).strip()) and (SIGNS.search(sign) or not words(alias) or UNSPACED.fullmatch(sign)):
-                made.signs.add(sign)
-        return made
-
-    def _take_name(self, name: str) -> None:
-        if "," in name:
-            last, _, first = name.partition(",")
-            name = f"{first} {last}"
-        parts = [one for one in name.split() if words(one)]
-        first, last = parts[0], parts[-1]
-        self.first |= _spelled(first)
-        if len(parts) > 1:
-            self.last |= _spelled(last)
-            self.one_word |= {form for a in _spelled(first) for b in _spelled(last) for form in _in_one_word(a, b)}
-            letters = [sorted({part[0].upper(), unmarked(part)[0].upper()}) for part in (first, last)]
-            a, b = ("".join(map(re.escape, each)) for each in letters)
-            self.initials.append(rf"[{a}](?<![^\W_].)(?<!\w\..)(?:\.\s?|-)?[{b}](?!\w)(?!\.\w)")
-
-
 class Matcher:
     """Finds where texts may mean one person."""
 
     def __init__(self, aliases: Iterable[tuple[AliasKind, str]], relations: Sequence[Relation] = ()) -> None:
         self._of = of = Aliases.of(aliases)
-        self._short = {short for first in of.first for short in NICKNAMES.get(first, ())} - of.first
-        self._letters = {form[0] for form in of.first}, {form[0] for form in of.last}
+        self._forms = _Forms(of)
+        self._letters = {form[0] for form in of.first}
         self._handles = re.compile(
             "|".join(rf"(?<![^\W_]){each}(?![^\W_])" for each in sorted(set(of.handles), key=len, reverse=True)) or "(?!)"
         )
-        self._signs = re.compile("|".join(map(re.escape, sorted(of.signs, key=len, reverse=True))) or "(?!)")
+        self._signs = re.compile("|".join(map(in_any_spacing, sorted(of.signs, key=len, reverse=True))) or "(?!)")
         self._initials = re.compile("|".join(sorted(set(of.initials))) or "(?!)")
-        self._hosts = {host for _, host in of.emails}
+        self._phones = [(digits, last_digits(digits)) for digits in sorted(of.phones)]
+        self._halves = dict.fromkeys(splits(of.first | of.middle | of.last))
         self._keys = {word for each in of.handles for word in re.findall(r"[^\W_]+", re.sub(r"\[\\W_\]\{0,\d+\}", " ", each))}
-        self._keys |= {words(host)[0] for host in self._hosts} | of.one_word
+        self._keys |= {word for each in of.emails for word in words(each.host)[:-1]} | of.one_word | of.joined
+        self._keys |= {max(halves, key=len) for halves in self._halves}
         self._relations = [(_of_somebody(one), _mine(one), one.speakers) for one in relations]
         self._keys |= {words(one.what)[-1] for one in relations if words(one.what)}
         self._known: dict[str, Known | None] = {}
@@ -130,16 +93,16 @@ class Matcher:
         """Whether a text has anything that a mention could be made of; cheap, and asked of every text."""
         if not self._telling.isdisjoint(self._words(text)) or self._initials.search(text):
             return True
-        if self._of.signs and any(sign in said for said in [unmarked(text)] for sign in self._of.signs):
+        if self._of.signs and self._signs.search(unmarked(text)):
             return True
-        return bool(self._of.phones) and LONG_NUMBER.search(text) is not None
+        return bool(self._phones) and LONG_NUMBER.search(text if text.isascii() else unmarked(text)) is not None
 
     def find(self, text: str, *, speaker: SubjectId | None = None) -> list[tuple[Span, str]]:
         """Return the places of a text that may mean the person, each with how it was recognised, in order; they do not overlap."""
         if not self.notices(text):
             return []
         said = plain(text)
-        found = [*self._addresses(text), *self._names(said), *self._others(said, speaker)]
+        found = [*self._addresses(said), *self._names(said), *self._others(said, speaker)]
         found += [((match.start(), match.end()), "initials") for match in self._initials.finditer(text)]
         found.sort(key=lambda one: (one[0][0] - one[0][1], one[0]))
         kept: list[tuple[Span, str]] = []
@@ -154,48 +117,39 @@ class Matcher:
         if len(self._known) > WORDS_REMEMBERED_MAX:
             self._known.clear()
         for word in set(found).difference(self._known):
-            known = self._known[word] = self._judged(word)
+            known = self._known[word] = self._forms.judged(word)
             if known is not None or word in self._keys:
                 self._telling.add(word)
         return found
 
-    def _judged(self, word: str) -> Known | None:
-        """Return what a word may be of the name."""
-        of = self._of
-        for part, forms, variant in (
-            (Part.FIRST, of.first, "first name"),
-            (Part.LAST, of.last, "last name"),
-            (Part.FIRST, self._short, "nickname"),
-        ):
-            if word in forms:
-                return Known(part, variant)
-            if word[-1] == "s" and word[:-1] in forms:
-                return Known(part, "possessive")
-        if word in NEVER_A_SLIP:
-            return None
-        for part, forms in ((Part.LAST, of.last), (Part.FIRST, of.first)):
-            for form in forms:
-                most = 2 if len(form) >= TWO_SLIPS_MIN else 1
-                if len(form) >= BESIDE_MIN and len(word) >= BESIDE_MIN and is_near(word, form, most):
-                    return Known(part, "misspelled", is_sure=False, needs_another=len(form) < ONE_SLIP_MIN)
-        return None
-
     def _names(self, said: Plain) -> Iterator[tuple[Span, str]]:
         """Yield names, in any order, in full or by one part, and with an initial for the other."""
-        tokens = [(match.start(), match.end(), match[0]) for match in WORD.finditer(said.text)]
-        known = [self._known.get(word) for _, _, word in tokens]
+        tokens, known = self._tokens(said)
         at = 0
         while at < len(tokens):
             one = known[at]
             last, variant = (at, "") if one is None else self._joined(said, tokens, known, at)
             if one is not None and last > at:
-                yield said.span(self._start(tokens, at, one), tokens[last][1]), variant
-            elif one is not None and self._counts_alone(said, tokens[at], one):
+                yield said.span(self._start(said, tokens, at, one), tokens[last][1]), variant
+            elif one is not None and self._counts_alone(said, tokens, at, one):
                 start, end, _ = tokens[at]
                 is_handle = one.part is Part.FIRST and said.text[max(start - 1, 0)] == "@"
-                with_initial = self._start(tokens, at, one)
+                with_initial = self._start(said, tokens, at, one)
                 yield said.span(with_initial, end), "handle" if is_handle else "initials" if with_initial < start else one.variant
             at = last + 1
+
+    def _tokens(self, said: Plain) -> tuple[list[tuple[int, int, str]], list[Known | None]]:
+        """Return the words of a text with what they are; the halves of a name written in two are one word."""
+        tokens = [(match.start(), match.end(), match[0]) for match in WORD.finditer(said.text)]
+        if self._halves:
+            for at in range(len(tokens) - 2, -1, -1):
+                (start, reached, one), (follows, end, other) = tokens[at : at + 2]
+                between = said.text[reached:follows]
+                if (one, other) not in self._halves or not _SPLIT.fullmatch(between) or not said.is_capital(start):
+                    continue
+                if between != " " or said.is_capital(follows):
+                    tokens[at : at + 2] = [(start, end, one + other)]
+        return tokens, [self._known[word] if word in self._known else self._forms.judged(word) for _, _, word in tokens]
 
     def _joined(self, said: Plain, tokens: list, known: list[Known | None], at: int) -> tuple[int, str]:
         """Return the last word of a name that begins here, and its variant: the same word where nothing of the name follows."""
@@ -205,41 +159,56 @@ class Matcher:
             if not _is_near_by(said.text[tokens[after - 1][1] : tokens[after][0]]):
                 break
             other, word = known[after], tokens[after][2]
-            if other is not None and other.part is not one.part:
+            if other is not None and (other.part is not one.part or other.part is Part.MIDDLE):
                 slip = not (one.is_sure and other.is_sure)
                 short = "nickname" in (one.variant, other.variant)
-                return after, "misspelled" if slip else "nickname" if short else "name"
-            if after == at + 1 and one.part is Part.LAST and len(word) == 1 and word in self._letters[0]:
+                last = self._further(said, tokens, known, after)
+                return last, "misspelled" if slip else "nickname" if short else "name"
+            if after == at + 1 and one.part is Part.LAST and len(word) == 1 and word in self._letters:
                 follows = said.text[tokens[after][1] : tokens[after][1] + 1]
-                if follows == "." or said.is_capital(tokens[after][0]):
+                if follows == "." or (said.is_capital(tokens[after][0]) and not (one.is_common and word == "i")):
                     return after, "initials"
-            if len(word) > 1 and not said.is_capital(tokens[after][0]):
+            if len(word) > 1 and not said.is_capital(tokens[after][0]) and word not in self._of.particles:
                 break
         return at, one.variant
 
-    def _start(self, tokens: list, at: int, one: Known) -> int:
+    def _further(self, said: Plain, tokens: list, known: list[Known | None], at: int) -> int:
+        """Return where a name of more than two parts ends."""
+        last = at
+        for after in range(at + 1, len(tokens)):
+            if said.text[tokens[after - 1][1] : tokens[after][0]] not in (" ", "-"):
+                break
+            if known[after] is not None:
+                last = after
+            elif tokens[after][2] not in self._of.particles:
+                break
+        return last
+
+    def _start(self, said: Plain, tokens: list, at: int, one: Known) -> int:
         """Return where a name begins: at the initial of the first name, where that stands before a last name."""
         before = tokens[at - 1] if at else None
-        if before and one.part is Part.LAST and before[2] in self._letters[0] and tokens[at][0] - before[1] <= 2:
-            return before[0]
-        return tokens[at][0]
+        start = tokens[at][0]
+        if before is None or one.part is Part.FIRST or before[2] not in self._letters or start - before[1] > 2:
+            return start
+        is_used = one.is_common and not said.is_capital(start) and "." not in said.text[before[1] : start]  # "I may"
+        return start if is_used else before[0]
 
-    def _counts_alone(self, said: Plain, token: tuple[int, int, str], one: Known) -> bool:
+    def _counts_alone(self, said: Plain, tokens: list, at: int, one: Known) -> bool:
+        start, end, _ = tokens[at]
         if one.needs_another:
-            return False
-        return said.is_capital(token[0]) if not one.is_sure or token[1] - token[0] < BESIDE_MIN else True
+            before = tokens[at - 1][2] if at else ""
+            return before in self._of.particles and said.is_capital(start)
+        if one.is_common:
+            return _is_used_as_name(said, tokens, at) or self._start(said, tokens, at, one) < start
+        return said.is_capital(start) if not one.is_sure or end - start < BESIDE_MIN else True
 
-    def _addresses(self, text: str) -> Iterator[tuple[Span, str]]:
+    def _addresses(self, said: Plain) -> Iterator[tuple[Span, str]]:
         """Yield e-mail addresses and telephone numbers."""
-        if self._of.emails and "@" in text:
-            for match in EMAIL.finditer(text):
-                if mailbox(match[0]) in self._of.emails:
-                    yield (match.start(), match.end()), "e-mail"
-        if self._of.phones:
-            for match in PHONE.finditer(text):
-                digits = number(match[0])
-                if any(_is_same_number(digits, own) for own in self._of.phones):
-                    yield (match.start(), match.end()), "phone"
+        for span, address in addresses(said.text) if self._of.emails else ():
+            if any(address.is_one_with(own) for own in self._of.emails):
+                yield said.span(*span), "e-mail"
+        for digits, pattern in self._phones:
+            yield from ((said.span(*span), "phone") for span in numbers(said.text, digits, pattern))
 
     def _others(self, said: Plain, speaker: SubjectId | None) -> Iterator[tuple[Span, str]]:
         """Yield handles, names in one word, and relations."""
@@ -256,52 +225,93 @@ class Matcher:
                     yield said.span(match.start(), match.end()), "relation"
 
 
-def mailbox(address: str) -> tuple[str, str]:
-    """Return an e-mail address as its owner's mailbox: without a tag, dots and case."""
-    local, _, host = unmarked(address).rpartition("@")
-    return local.partition("+")[0].replace(".", "").replace("-", "").replace("_", ""), host.replace("googlemail.", "gmail.")
+class _Forms:
+    """Every form of every part of a name, and what a word is of it."""
+
+    def __init__(self, of: Aliases) -> None:
+        self._sure: dict[str, Known] = {}
+        named = ((Part.FIRST, of.first, "first name"), (Part.LAST, of.last, "last name"), (Part.MIDDLE, of.middle, "middle name"))
+        for part, forms, variant in named:
+            for form in forms:
+                self._sure.setdefault(form, Known(part, variant, is_common=form in COMMON))
+        short = [(part, each) for part, forms, _ in named for form in forms for each in NICKNAMES.get(form, ()) if part is not Part.LAST]
+        for part, form in short:
+            self._sure.setdefault(form, Known(part, "nickname", is_common=form in COMMON))
+        full = [form for _, forms, _ in named for form in forms]
+        self._near = [*sorted(of.last), *sorted(of.first), *sorted(of.middle)]
+        self._one_word = sorted(form for form in of.one_word if len(form) >= TWO_SLIPS_MIN)
+        self._sounds = {sound(form): form for form in full if len(form) >= ONE_SLIP_MIN}
+        self._endings = Endings(self._sure, of.last | of.middle)
+
+    def judged(self, word: str) -> Known | None:
+        """Return what a word may be of the name."""
+        roman = romanised(word)
+        for each in (word, roman, roman[:-1] if word[-1] == "s" else roman, *_without_prefix(word)):
+            if (known := self._sure.get(each)) is not None:
+                return replace(known, variant="possessive") if len(each) < len(roman) and each == roman[:-1] else known
+        if word in NEVER_A_SLIP:
+            return None
+        form = self._endings.form(word)
+        if form is not None:
+            return replace(self._sure[form], variant="with an ending", is_sure=False)
+        for form in self._near:
+            if len(form) >= BESIDE_MIN and len(roman) >= BESIDE_MIN and _may_slip(roman, form):
+                return replace(self._sure[form], variant="misspelled", is_sure=False, needs_another=len(form) < ONE_SLIP_MIN)
+        if len(heard := sound(roman)) >= SOUND_MIN and heard in self._sounds:
+            return replace(self._sure[self._sounds[heard]], variant="misspelled", is_sure=False)
+        if any(_may_slip(roman, form) for form in self._one_word):
+            return Known(Part.MIDDLE, "misspelled", is_sure=False)
+        return None
 
 
-def number(phone: str) -> str:
-    """Return the digits of a telephone number, without zeros before it; "" where it is too short to be one."""
-    digits = re.sub(r"\D", "", phone.replace("(0)", "")).lstrip("0")
-    return digits if len(digits) >= DIGITS_MIN else ""
+def _may_slip(word: str, form: str) -> bool:
+    """Whether a word is a form with a slip or two of the pen. What is cheap to see comes first: a half without a slip at one end."""
+    most = 2 if len(form) >= TWO_SLIPS_MIN else 1
+    if abs(len(word) - len(form)) > most:
+        return False
+    half = 3 if most > 1 else (min(len(word), len(form)) - 1) // 2
+    return (word[:half] == form[:half] or word[-half:] == form[-half:]) and is_near(word, form, most)
 
 
-def _is_same_number(a: str, b: str) -> bool:
-    short, long = sorted((a, b), key=len)
-    return bool(short) and long.endswith(short) and len(long) - len(short) <= 3  # of a country code
+def _without_prefix(word: str) -> Iterator[str]:
+    """Yield an Arabic or Hebrew word without the little words that are written with it."""
+    if word[0] > "\u0580" and (prefix := _PREFIXED.match(word)) and 0 < prefix.end() < len(word) - 2:
+        yield from (word[prefix.end() :], word[1:])
 
 
-_BETWEEN = r"[\W_]{0,2}"
-_BETWEEN_THESE = r"[\W_]{0,%d}"  # of a handle that has more signs between its words
+def _is_used_as_name(said: Plain, tokens: list, at: int) -> bool:
+    """Whether a name that is a word too is used as a name."""
+    start, end, word = tokens[at]
+    before = tokens[at - 1] if at else None
+    follows = tokens[at + 1] if at + 1 < len(tokens) else None
+    if (before and before[2] in TITLES) or said.text[max(start - 1, 0)] in "@#":
+        return True
+    if not said.is_capital(start):
+        return False
+    lead = said.text[:start][-3:].rstrip(" \"'(\u201c\u201e")
+    is_next = follows is not None and said.text[end : follows[0]] in (" ", " '")
+    is_first = not lead or lead[-1] in ".!?:\n"
+    is_loud = all(said.is_capital(place) for place in range(start, end))
+    if is_next and follows and (is_first or is_loud) and follows[2] in FOLLOWERS:
+        return False
+    if word in TIMES:
+        digits = (is_next and follows and follows[2].isdigit()) or (before and before[2].isdigit() and said.text[before[1] : start] == " ")
+        return not digits and not (before and before[2] in BEFORE_TIMES)
+    return True
 
 
-def _spaced(alias: str) -> str:
-    """Return the pattern of a handle: its words, with whatever stands between them."""
-    between = max((len(each) for each in re.findall(r"[\W_]+", unmarked(alias))), default=0)
-    return (_BETWEEN if between <= 2 else _BETWEEN_THESE % between).join(map(re.escape, words(alias))) or re.escape(unmarked(alias))
-
-
-def _spelled(name: str) -> set[str]:
-    """Return the plain forms of one part of a name; of a double name also those of its halves."""
-    pieces = WORD.findall(name)
-    return {form for piece in {"".join(pieces), *pieces} if len(piece) > 1 or len(pieces) == 1 for form in spellings(piece)}
-
-
-def _in_one_word(first: str, last: str) -> Iterator[str]:
-    yield from (first + last, last + first, first[0] + last, last + first[0], first + last[0])
+_NOT_BETWEEN = re.compile(r"[!?;:\n(]")
 
 
 def _is_near_by(between: str) -> bool:
     """Whether two words stand as the parts of a name do."""
-    return len(between) <= 3 and not re.search(r"[!?;:\n(]", between)
+    return len(between) <= 3 and not _NOT_BETWEEN.search(between)
 
 
 def _of_somebody(one: Relation) -> re.Pattern[str]:
-    names = "|".join(rf"{_spaced(name)}(?:['’]s|s|['’])?" for name in sorted(one.of, key=len, reverse=True) if words(name)) or "(?!)"
-    return re.compile(rf"(?<![^\W_])(?:{names})\s+{_spaced(one.what)}(?![^\W_])")
+    names = "|".join(rf"{spaced(name)}(?:['’]s|s|['’])?" for name in sorted(one.of, key=len, reverse=True) if words(name)) or "(?!)"
+    return re.compile(rf"(?<![^\W_])(?:{names})\s+{spaced(one.what)}(?![^\W_])")
 
 
 def _mine(one: Relation) -> re.Pattern[str]:
-    return re.compile(rf"(?<![^\W_])(?:my|our)\s+{_spaced(one.what)}(?![^\W_])")
+    return re.compile(rf"(?<![^\W_])(?:my|our)\s+{spaced(one.what)}(?![^\W_])")

@@ -1,4 +1,7 @@
-"""Short forms that English and German first names go by. A table, and therefore short of many: the aliases of a person add to it."""
+"""Short forms that first names go by in several languages, and the same names in others. In Latin letters, whatever they are written in.
+
+A table, and therefore short of many: the aliases of a person add to it.
+"""
 
 from __future__ import annotations
 
@@ -99,6 +102,126 @@ werner: wern
 wilhelm william: bill will billy willy willi liam
 wilhelmina wilhelmine: mina minna willa
 zachary: zach zack
+adalberto alberto albert: beto berto al bert albie
+adriana adrian: adri ade
+agnieszka: aga agusia
+alexander: aleksandr alexandr aleksander oleksandr alejandro alessandro alexandre alexandros
+alexandra: aleksandra oleksandra alejandra alessandra
+alejandro alejandra alessandro alessandra alexandre alexandros: alex ale sandro
+aleksandr aleksander aleksandra: alex sasha sascha sacha shura sanya ola olek
+aleksandar alexandru: sasha aca sandu
+anastasia anastasija anastasiia: nastya nastia stasya asya
+andrei andrej andrzej ondrej andres: andy andryusha jedrek
+angela angelica angelina angelika: angie geli lina gela
+antonina antonin antoine antoni: tonya toine antek tonda
+anatoli anatolii: tolya tolik
+arthur artur arturo: art artie turi
+augustus august augustin agustin: gus gustl tin
+boris borislav: borya
+bronislaw bronislawa: bronek bronia
+carmen: carmina menchu
+carlos carlo carl: charly carlitos
+cesar cesare: checo
+concepcion: concha conchita
+constantine konstantin konstantinos: kostya kostas dinos costa
+cristina cristian: cris tina
+dariusz daria dariia: darek dasha dasha
+diego santiago: santi yago
+dimitrios dimitris dmitrii dmytro: dima mitya mitsos jimmy
+dolores: lola lolita
+ekaterina kateryna yekaterina katarzyna: katya katia kasia kate
+elena olena yelena: lena lenka alyona
+enrique enrico henri henrik hendrik: quique kike rico henk rik
+esteban etienne istvan: stevan pista
+eugene evgeni evgenii yevgeny evgenia yevgenia eugenia: zhenya gene genie genia
+evangelos: vangelis
+fedor fyodor: fedya
+felipe filippo filip: pipe pippo
+fernando ferran: nando fer
+francisco francesco francois frantisek ferenc: paco pancho cisco fran kiko checco franta feri
+galina halyna: galya
+george: georgios giorgos yiorgos giorgio jorge jiri jerzy georgi jordi jurgen jorgen
+georgios: giorgos yiorgos yorgos giorgis
+jiri jerzy: jurek jirka
+gennadi gennadii: gena
+giovanni giovanna: gianni vanni nanni gio
+giuseppe giuseppina: beppe peppe pino peppino pina
+grigori grigorii grzegorz hryhorii: grisha grzesiek grzes
+guadalupe: lupe lupita
+guillermo guglielmo guillaume: memo guille guy
+hassan hasan: hasso
+igor ihor: gosha
+ignacio ignacy: nacho iggy ignas
+ilya ilia elias elijah: eli ilyusha iliusha
+ioannis: giannis
+ioannis yiannis giannis: yannis john
+irina iryna: ira irka
+isaac yitzhak: ike zak
+ivan yvan: vanya vanja
+jacek hyacinth: jacus
+jacqueline: jackie
+jan janusz janos: janek jancsi jasiek
+javier xavier: javi xavi
+jeffrey geoffrey: jeff geoff
+jesus: chuy chus suso
+joaquin joachim: quino achim jochen
+jose josep jozef jozsef josip: pepe pepito chepe jozek joska joso joseph sepp
+juan joao: juanito juancho joaozinho
+karoline carolina caroline karolina: caro carrie line karo lina
+katerina: katja katka rina
+krzysztof krystyna: krzys krzysiek krysia
+ksenia xenia oksana: ksyusha
+larisa larysa: lara
+leonid leonidas: lyonya leo
+lyudmila ludmila liudmila: lyuda mila luda
+lyubov liubov: lyuba
+malgorzata malgosia: gosia gosha gosiek gocha
+manuel manolis emmanouil: manolo lolo manolito
+marcin marcus markus marco marek: marc mark marcel
+margarita margarida: rita marga margo
+mariana marian mariya mariia marija: masha mariia marusya maja
+marie-louise: malou
+matthijs mateusz matej mateo: thijs mateusz mati teo
+mehmet: memo
+mercedes: merche meche
+miguel michel michal mihail mikhail mykhailo mikael mihaly: misha micha miki migue micke mischa misi
+mohammed muhammad mohamed mohammad muhammed mahomed mohamad: mo hamo mehmet hammad
+nadezhda nadiia: nadya nadia
+natalia nataliya nathalie natalya nataliia: natasha nata nati tasha nat
+nikolay mykola nikola nikolaos niccolo: kolya nikos mykolka nicco
+oleksandr oleksandra: sasha sashko olesya lesya
+oleksiy oleksii aleksei alexei alexey aleksey alexis: alyosha lyosha lesha alex
+olga olha: olya olka
+pavel pavlo pawel pablo paolo paulo: pasha pavlik pawelek pablito
+pedro pietro pierre pieter piotr petr pyotr petro petros: peter petya piet pieterjan petar perico piotrek pete
+pilar: pili
+rafael raphael raffaele rafal: rafa rafe raffi
+ramon raymond raimund: moncho ray
+ricardo riccardo: rick richie rici
+roman romana: roma
+rosario: charo
+salvatore salvador: toto salva turi
+sergei sergey serhii sergio serge: seryozha serhiy serezha checho serega
+semyon simon shimon simeon: syoma sima si
+slawomir: slawek
+stanislaw stanislava: stas stasiek staszek
+svetlana svitlana: sveta lana
+tadeusz thaddeus: tadek thad tad
+tatiana tatyana tetiana: tanya tania tana
+tomas tomasz tommaso: tomek tommy masino
+vasili vasily vassilis vasyl: vasya vasilis bill
+valeri valery valerie valeria valerii: valera val lera
+viacheslav vyacheslav: slava
+vadim vadym: vadik
+vsevolod: seva
+willem guilherme: wim pim willem
+wojciech: wojtek
+yaroslav jaroslav jaroslaw: slava jarek jarda
+yuri yurii jurij iurii: yura yurik jura
+yulia yuliia iuliia: yulya julia
+zbigniew: zbyszek
+zoltan: zoli
+zuzanna zuzana: zuzia zuzka
 """
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from refold import given
+from refold.erase.addresses import NOBODYS
 from refold.erase.mentions import Matcher, Relation
 from refold.erase.model import Selector
 from refold.errors import Usage
@@ -21,7 +22,8 @@ from refold.state.generation import State
 from refold.store import Store
 
 Alias = tuple[AliasKind, str]
-OF_HANDLES = re.compile(r"([^\W\d_]{2,})[._-]([^\W\d_]{2,})")
+OF_HANDLES = re.compile(r"([^\W\d_]{2,}(?:[._-][^\W\d_]+)*[._-][^\W\d_]{2,})[._-]?\d*")
+LOCAL_MIN = 5  # letters of what comes before the sign of an address and may be somebody's handle elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,9 @@ def _read(aliases: Iterable[Alias]) -> Iterator[Alias]:
         yield read, alias
         local = alias.partition("@")[0] if read is AliasKind.EMAIL else alias if read is AliasKind.HANDLE else ""
         if parts := OF_HANDLES.fullmatch(local):
-            yield AliasKind.NAME, f"{parts[1]} {parts[2]}"
+            yield AliasKind.NAME, re.sub(r"[._-]", " ", parts[1])
+        elif read is AliasKind.EMAIL and len(local) >= LOCAL_MIN and local.lower() not in NOBODYS:
+            yield AliasKind.HANDLE, local
 
 
 def _relations(state: State, aliases: Iterable[Alias]) -> tuple[Relation, ...]:
