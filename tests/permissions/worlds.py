@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -79,18 +79,37 @@ def opened(folder: Path, principal: Principal | None, *, seed: str = "asked", no
 
 def make(folder: Path, base: Path, *, without: str | None, folds: bool) -> Path:
     """Tell a copy of an empty memory all statements, but those hidden from a principal; fold it, or all but the last few."""
+    shown = [None if without in statement.hidden_from else statement for statement in STATEMENTS]
+    return tell(folder, base, shown, folded=len(STATEMENTS) if folds else len(STATEMENTS) // 2 + 1)
+
+
+def tell(folder: Path, base: Path, statements: Sequence[Statement | None], *, folded: int) -> Path:
+    """Tell a copy of an empty memory some statements, with a gap for each that it is not told; fold the first `folded` places of them."""
     for name in PLACES:
         shutil.copytree(base / name, folder / name)
     (folder / "refold.toml").write_text(SETTINGS, encoding="utf-8")
-    with unsynced():
-        for number, statement in enumerate(STATEMENTS):
-            if without not in statement.hidden_from:
-                with opened(folder, None, seed=statement.text, now=START + number * HOUR) as memory:
-                    memory.add(statement.text, **dict(statement.given))
-            if number == (len(STATEMENTS) - 1 if folds else len(STATEMENTS) // 2):
-                with opened(folder, None, seed="fold") as memory:
-                    memory.fold()
+    chance, moment = Chance(), [START]
+    store, vault, root = (folder / name for name in PLACES)
+    with unsynced(), Memory.open(store, vault=vault, root=root, now=lambda: moment[0], random=chance) as memory:
+        for number, statement in enumerate(statements):
+            moment[0] = START + number * HOUR
+            if statement is not None:
+                chance.draw = drawn(f"{number} {statement.text}")
+                memory.add(statement.text, **dict(statement.given))
+            if number + 1 == folded:
+                chance.draw = drawn("fold")
+                memory.fold()
     return folder
+
+
+class Chance:
+    """Chance that begins anew with each statement."""
+
+    def __init__(self) -> None:
+        self.draw = drawn("opened")
+
+    def __call__(self, size: int) -> bytes:
+        return self.draw(size)
 
 
 def empty(folder: Path) -> Path:
