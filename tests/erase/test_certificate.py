@@ -30,6 +30,7 @@ from refold.keys import crypto
 from refold.model import AliasKind
 from refold.receipts import verify
 from refold.receipts.certificate import (
+    CIPHERTEXT,
     COPY_KINDS,
     COPY_STATES,
     KEPT_OUT_ALIASES,
@@ -37,6 +38,7 @@ from refold.receipts.certificate import (
     KEPT_OUT_RECORDS,
     KIND,
     OWNERS,
+    REMAINING,
     TAGS,
     Reason,
     State,
@@ -193,6 +195,7 @@ def test_a_certificate_is_one_of_its_schema_which_is_closed(proven):
         )
     )
     validator.validate({"body": proven.body | said, "sig": document["sig"]})
+    validator.validate({"body": proven.body | {"remains": list(REMAINING)}, "sig": document["sig"]})
     assert not validator.is_valid({"body": proven.body | {"note": "Ruth"}, "sig": document["sig"]})
     assert not validator.is_valid({"body": proven.body | {"request": "Ruth"}, "sig": document["sig"]})
 
@@ -325,6 +328,7 @@ def test_the_log_of_a_store_that_keeps_its_ciphertext_is_dark_and_certified(tmp_
         proof = prove.prove(store, request, reached, known, erased_at=ERASED, now=now if now() > ERASED else lambda: ERASED)
     assert proof.state is State.CERTIFIED
     assert proof.raw == proof.path.read_bytes()
+    assert CIPHERTEXT in json.loads(proof.raw)["body"]["remains"]
 
 
 def read_again(store: Store, request: Request) -> bytes:

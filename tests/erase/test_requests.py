@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from refold.erase import requests
+from refold.erase import form, requests
 from refold.erase.model import Candidate, Decision, Found, Request, Selector, Stage, Target
 from refold.errors import Blocked, Corrupt, KeyMissing, NotAllowed, Usage
 from refold.model import AliasKind, EventId, SubjectId
@@ -107,12 +107,42 @@ def test_the_keyring_holds_no_copy_of_its_key_before_an_erasure(store: Store):
 def test_an_outline_that_was_changed_does_not_open(store: Store):
     request = asked(store)
     path = store.vault.path / "requests" / request.request_id.hex()
-    path.write_bytes(path.read_bytes().replace(b'"stage":"requested"', b'"stage":"certified"'))
+    raw = path.read_bytes()
+    path.write_bytes(raw.replace(b'"stage":"requested"', b'"stage":"certified"'))
+    with pytest.raises(Corrupt, match="damaged"):
+        requests.read(store, request.request_id)
+    path.write_bytes(replace(form.Outline.read(raw), stage=Stage.CERTIFIED).raw)
     with pytest.raises(KeyMissing):
         requests.read(store, request.request_id)
     path.write_bytes(b"{}")
     with pytest.raises(Corrupt, match="damaged"):
         requests.outlines(store)
+
+
+def flipped(raw: bytes) -> bytes:
+    """Return a request with one digit of what is sealed in it changed."""
+    at = raw.index(b'"sealed":"') + 50
+    return raw[:at] + (b"1" if raw[at : at + 1] == b"0" else b"0") + raw[at + 1 :]
+
+
+HARMS = [("flipped", False), ("another in its place", False), ("flipped", True), ("another in its place", True), ("of a lost key", True)]
+
+
+@pytest.mark.parametrize(("harm", "is_hold"), HARMS)
+def test_one_that_was_changed_and_a_hold_that_does_not_open_are_damaged_and_forbid_every_erasure(store: Store, harm: str, is_hold: bool):
+    other = planned(store)
+    made = requests.hold(store, OF_ADA, reason="a court", now=now, random=os.urandom) if is_hold else asked(store)
+    path = store.vault.path / "requests" / made.request_id.hex()
+    damaged = {
+        "flipped": flipped(path.read_bytes()),
+        "another in its place": (path.parent / other.request_id.hex()).read_bytes(),
+        "of a lost key": form.sealed(made, bytes(32), origin=store.origin, nonce=bytes(12)).raw,
+    }
+    path.write_bytes(damaged[harm])
+    with pytest.raises(Corrupt, match="damaged"):
+        requests.read(store, made.request_id)
+    with pytest.raises(Corrupt, match="damaged"):
+        requests.carried(store, target(other, ADA))
 
 
 def test_undecided_mentions_stop_it(store: Store):

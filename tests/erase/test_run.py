@@ -6,14 +6,17 @@ import json
 import os
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from refold import files, ingest
 from refold.cli import main
-from refold.erase import intents
-from refold.erase.model import Mode, Target
+from refold.erase import intents, requests
+from refold.erase.form import Outline
+from refold.erase.model import Mode, Stage, Target
+from refold.erase.reach import Census
 from refold.erase.run import Undecided
 from refold.errors import Drifted, KeyMissing, Locked, SubjectErased
 from refold.keys import epochs
@@ -292,6 +295,22 @@ def test_a_second_erasure_finds_what_the_first_left(memory: Store):
     assert set(memory.keyring.ledger) >= {event.event_id for event, _ in heard.events if event.seq in gone}
 
 
+@pytest.mark.parametrize("mode", Mode)
+def test_what_was_shared_with_somebody_whose_ciphertext_was_kept_can_go_too(memory: Store, mode: Mode):
+    heard, first = Heard.of(memory), ruth(memory, mode=Mode.KEEP_CIPHERTEXT)
+    erase(memory, first)
+    second = replace(target(memory, "ben"), mode=mode)
+    census = Census(second.subjects, second.events, memory.keyring.epoch, memory.log.erased)
+    census.take(memory.log.rows())
+    shared = set(census.reach.seqs) & heard.reached(first)
+    assert [memory.log.row(seq).payloads()[0] is None for seq in shared] == [False]
+    done = erase(memory, second)
+    assert (done.events, done.shared_events) == (2, 0)
+    assert texts(memory) == ["I live in Berlin.", "I like rye bread."]
+    assert {seq for seq in shared if memory.log.row(seq).payloads()[0] is None} == (shared if mode is Mode.SHRED else set())
+    assert verify(memory.places, deep=True).is_whole
+
+
 def test_single_events_go_without_their_people(memory: Store):
     heard, aim = Heard.of(memory), target(memory, parts=("1", "9"))
     erase(memory, aim)
@@ -319,9 +338,12 @@ def test_events_that_share_a_batch_of_keys_with_one_that_goes_stay_readable(stor
 def test_the_key_of_another_request_goes_along_and_that_of_this_one_does_not(memory: Store):
     aim, other, alike = ruth(memory), os.urandom(16), os.urandom(16)
     keys = {one: memory.keyring.request_key(one) for one in (other, alike, aim.request_id)}
-    erase(memory, aim, carried=[other, alike])
+    erase(memory, aim, others=lambda: ([other, alike], []))
     assert {one: memory.keyring.request_key(one) == key for one, key in keys.items()} == {other: True, alike: True, aim.request_id: False}
-    erase(memory, target(memory, parts=("9",)), dropped=[alike])
+    files.make_folder(memory.vault.path / requests.FOLDER)
+    (memory.vault.path / requests.FOLDER / alike.hex()).write_bytes(Outline(alike, 1, 2, Stage.FOUND, ((Stage.FOUND, 1),), b"sealed").raw)
+    erase(memory, target(memory, parts=("9",)), others=lambda: ([], [alike]))
+    assert [(one.stage, one.sealed) for one in requests.outlines(memory)] == [(Stage.DARK, b"")]
     assert {one: memory.keyring.request_key(one) == keys[one] for one in (other, alike)} == {other: True, alike: False}
 
 

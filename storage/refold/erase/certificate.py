@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from refold import disclaimers
-from refold.erase.model import Decision, Footprint, Reached, Request
+from refold.erase.model import Decision, Footprint, Mode, Reached, Request
 from refold.keys.crypto import Signer
 from refold.receipts.certificate import (
     BY_CONSTRUCTION,
+    CIPHERTEXT,
     KEPT,
     KEPT_OUT_ALIASES,
     KEPT_OUT_NAMES,
@@ -186,6 +187,8 @@ def _listed(copy: Copy) -> dict[str, object]:
 def _left(evidence: Evidence) -> Iterator[str]:
     """Yield what was left on purpose."""
     found = evidence.request.found
+    if evidence.request.mode is Mode.KEEP_CIPHERTEXT:
+        yield CIPHERTEXT
     if evidence.reached.kept:
         yield KEPT
     if found and any(one.decision is Decision.NAMESAKE for one in found.candidates):

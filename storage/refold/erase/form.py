@@ -1,15 +1,17 @@
 """The form of a request on disk: an outline in clear, and all that is personal sealed under the request's own key.
 
-    {"format": "refold.request/1", "id", "received", "due", "stage", "history": [[stage, µs], ...], "sealed"}
+    {"format": "refold.request/1", "id", "received", "due", "stage", "history": [[stage, µs], ...], "sealed", "sha256"}
 
 `sealed` is the hex of nonce[12] ‖ AES-256-GCM(u32be length ‖ canonical JSON ‖ zeros to Padmé), bound to origin and outline. The outline
-holds no name, no count and no id but the request's: it stays when the key is gone, and then says how the request ended.
+holds no name, no count and no id but the request's: it stays when the key is gone, and then says how the request ended. `sha256` is of
+all the rest as it lies there, ciphertext and no plain word: by it a request that is damaged is told from one that is dark.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 from refold import canonical
@@ -35,7 +37,8 @@ class Outline:
 
     @property
     def raw(self) -> bytes:
-        return canonical.encode(self._said | {"sealed": self.sealed.hex()})
+        whole = self._said | {"sealed": self.sealed.hex()}
+        return canonical.encode(whole | {"sha256": _digest(whole)})
 
     @property
     def bound(self) -> bytes:
@@ -59,9 +62,15 @@ class Outline:
         said: Any = canonical.decode(raw)
         if said["format"] != FORMAT:
             raise ValueError("a format of another release")
+        if _digest({name: each for name, each in said.items() if name != "sha256"}) != said["sha256"]:
+            raise ValueError("something in it was changed")
         history = tuple((Stage(stage), canonical.count(at)) for stage, at in said["history"])
         sealed = bytes.fromhex(said["sealed"])
         return cls(canonical.unhex(said["id"], 16), int(said["received"]), int(said["due"]), Stage(said["stage"]), history, sealed)
+
+
+def _digest(said: dict[str, Any]) -> str:
+    return sha256(canonical.encode(said)).hexdigest()
 
 
 def sealed(request: Request, key: bytes, *, origin: str, nonce: bytes) -> Outline:

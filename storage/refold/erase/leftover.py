@@ -6,17 +6,19 @@ nobody can say what of a damaged part is whose.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from refold import files, journal
 from refold.erase import dockets as docketed
+from refold.erase import requests as asked
 from refold.erase.blank import parts_of
 from refold.errors import Corrupt
 from refold.journal import FOLDER, Place, Step, Target
 from refold.keys import epochs
 from refold.log import parts
 from refold.log.log import Log
+from refold.outside import Clock
 from refold.quarantine import QUARANTINE
 from refold.state.generation import state_folder
 from refold.state.manifest import RUNS, Manifest, file_name, is_run, numbers
@@ -42,6 +44,16 @@ def dockets(store: Store, *, but: bytes) -> Iterator[Step]:
         if request_id != but:
             yield from _removal(store, Place.ROOT, docketed.key_path(store, request_id).name)
             yield from _removal(store, Place.VAULT, f"{docketed.FOLDER}/{request_id.hex()}")
+
+
+def requests(store: Store, dropped: Collection[bytes], *, but: bytes, now: Clock) -> Iterator[Step]:
+    """Yield the changes by which other requests that name whoever goes say that they are dark, and keep nothing that was sealed in them."""
+    for request_id in sorted(dropped):
+        known = asked.outline(store, request_id)
+        if request_id != but and known.stage not in asked.OVER:
+            target = Target(Place.VAULT, f"{asked.FOLDER}/{request_id.hex()}")
+            before = journal.digest(files.read(store.places.vault / target.path))
+            yield journal.write(target, asked.darkened(known, now=now).raw, before=before, keeps_before=False)
 
 
 def _parts(store: Store, log: Log, seqs: Sequence[int]) -> Iterator[Step]:

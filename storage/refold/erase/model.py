@@ -23,6 +23,7 @@ class Stage(StrEnum):
     REFUSED = "refused"
     HELD = "held"  # no erasure, but what forbids one: what it selects has to be kept
     RELEASED = "released"
+    DARK = "dark"  # it named somebody whom another request erased, and went dark with them before it was carried out
 
 
 class Mode(StrEnum):

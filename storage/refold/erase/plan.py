@@ -21,9 +21,8 @@ from refold.erase.who import people
 from refold.errors import Blocked, Drifted, NotAllowed
 from refold.keys.keyring import Keyring
 from refold.keys.subjects import suppressed_alias, suppressed_source
-from refold.log.entry import Header
 from refold.log.events import SubjectEntry
-from refold.model import AliasKind, EntryKind, Event, EventId, SubjectId
+from refold.model import AliasKind, Event, EventId, SubjectId
 from refold.outside import Clock, Random, clock
 from refold.reading import Fact
 from refold.register import Copy, Standing
@@ -115,7 +114,7 @@ def make(store: Store, state: State, request: Request) -> Plan:
         raise Blocked("nothing was searched for yet", hint=f"refold erase find {request.request_id.hex()[:8]}")
     target = target_of(store, request, found)
     reach = _reach(store, target)
-    events = [store.log.event(seq) for seq in _events(store, reach)]
+    events = [store.log.event(seq) for seq in reach.there]
     told = _told(store, frozenset(reach.ids))
     found_kept = redaction.require_keepable(store, state, request, target)
     foreseen = redaction.foreseen(state, store, found_kept, target)
@@ -127,7 +126,7 @@ def make(store: Store, state: State, request: Request) -> Plan:
         reach.shared,
         _others(events, target),
         _recipients(told),
-        _holds(store, state, request, events),
+        _holds(store, state, request, target, events),
         requests.undecided(request),
         found.alike,
         found.unread,
@@ -170,13 +169,9 @@ def _entries(store: Store, subjects: frozenset[SubjectId]) -> list[SubjectEntry]
 def _reach(store: Store, target: Target) -> Reach:
     """Return the entries that a target meets, of all that are in the log by now."""
     head, keyring = store.log.refresh()
-    census = Census(target.subjects, target.events, keyring.epoch)
+    census = Census(target.subjects, target.events, keyring.epoch, store.log.erased)
     census.take(store.log.rows(0, head.size))
     return census.reach
-
-
-def _events(store: Store, reach: Reach) -> list[int]:
-    return [seq for seq in reach.seqs if Header.of(store.log.row(seq).headers()[0]).kind == EntryKind.EVENT]
 
 
 def _others(events: Sequence[Event], target: Target) -> Mapping[SubjectId, int]:
@@ -224,15 +219,18 @@ def _owed(told: Sequence[Recipient]) -> dict[str, int | None]:
     return owed
 
 
-def _holds(store: Store, state: State, request: Request, events: Sequence[Event]) -> tuple[Hold, ...]:
-    """Return the holds that name some of the events: what they declare, select or mention has to be kept."""
-    standing = []
+def _holds(store: Store, state: State, request: Request, target: Target, events: Sequence[Event]) -> tuple[Hold, ...]:
+    """Return the holds that name some of the events: what they declare, select or mention has to be kept.
+
+    One that names the person stands also where nothing of theirs is there yet: by the erasure it would go dark, and stand for nothing.
+    """
+    standing, aliases = [], requests.aliases_of(store, target, request)
     for hold in requests.living(store):
         if hold.stage is Stage.HELD and hold.request_id != request.request_id:
             search = Search(people(store, state, hold.selector), hold.selector)
             search.read(events)
             met = search.declared + len(search.selected) + len({one.event_id for one in search.candidates})
-            standing += [Hold(hold.request_id, met)] if met else []
+            standing += [Hold(hold.request_id, met)] if met or requests.names(hold, target, aliases) else []
     return tuple(standing)
 
 

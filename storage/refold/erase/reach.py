@@ -24,8 +24,12 @@ class Reach:
 
     seqs: tuple[int, ...] = ()  # events, and the subject entries of those who are erased
     ids: tuple[EventId, ...] = ()  # of these entries, in the same order
-    events: int = 0
-    shared: int = 0  # of these, that concern others too
+    there: tuple[int, ...] = ()  # of these, the events that are to be read: not those whose ciphertext an earlier erasure kept
+    shared: int = 0  # of the events, that concern others too
+
+    @property
+    def events(self) -> int:
+        return len(self.there)
 
 
 @dataclass(slots=True)
@@ -35,6 +39,7 @@ class Census:
     subjects: frozenset[SubjectId]
     events: frozenset[EventId]
     epoch: int  # the live one
+    erased: frozenset[int] = frozenset()  # entries that are gone already, also where their ciphertext was kept
     end: int = 0
     met: list[tuple[int, EventId, int, bool]] = field(default_factory=list)  # seq, id, kind, whether it concerns others
     declared: set[SubjectId] = field(default_factory=set)  # ids with a subject entry of the live epoch
@@ -52,8 +57,14 @@ class Census:
     @property
     def reach(self) -> Reach:
         """Return what was met so far."""
-        events = [others for _, _, kind, others in self.met if kind == EntryKind.EVENT]
-        return Reach(tuple(seq for seq, *_ in self.met), tuple(each[1] for each in self.met), len(events), sum(events))
+        there = self.there
+        seqs, ids = tuple(seq for seq, *_ in self.met), tuple(each[1] for each in self.met)
+        return Reach(seqs, ids, tuple(seq for seq, *_ in there), sum(others for *_, others in there))
+
+    @property
+    def there(self) -> list[tuple[int, EventId, bool]]:
+        """Return the events that were met and are to be read: seq, id, whether it concerns others."""
+        return [(seq, one, others) for seq, one, kind, others in self.met if kind == EntryKind.EVENT and seq not in self.erased]
 
     @property
     def gone(self) -> dict[int, list[EventId]]:

@@ -67,9 +67,9 @@ def shared(store: Store, request: Request) -> list[Shared]:
     kept = {one.event_id: one.text for one in request.kept}
     log, mentioned = store.log, {one.event_id for one in found.candidates if one.decision is Decision.CONCERNS}
     head, keyring = log.refresh()
-    census = Census(found.subjects, frozenset(mentioned), keyring.epoch)
+    census = Census(found.subjects, frozenset(mentioned), keyring.epoch, log.erased)
     census.take(log.rows(0, head.size))
-    reached = [(log.event(seq), others) for seq, _, kind, others in census.met if kind == EntryKind.EVENT]
+    reached = [(log.event(seq), others) for seq, _, others in census.there]
     return [
         Shared(one, one.event_id not in mentioned, kept.get(one.event_id))
         for one, others in reached
@@ -109,9 +109,9 @@ def originals(store: Store, target: Target) -> list[tuple[Event, Redaction]]:
     """Return the events that go and that something is kept of, with that, in the order of the log."""
     kept = {one.event_id: one for one in target.kept}
     head, keyring = store.log.refresh()
-    census = Census(target.subjects, target.events, keyring.epoch)
+    census = Census(target.subjects, target.events, keyring.epoch, store.log.erased)
     census.take(store.log.rows(0, head.size))
-    return [(store.log.event(seq), kept[event_id]) for seq, event_id, *_ in census.met if event_id in kept]
+    return [(store.log.event(seq), kept[event_id]) for seq, event_id, _ in census.there if event_id in kept]
 
 
 def of(event: Event, redaction: Redaction, target: Target | Found, *, at: int) -> Event:

@@ -5,16 +5,20 @@
 The key of a request follows from the keyring and the request's random id (`Keyring.request_key`). In the epoch in which it was made that
 is the epoch's seed for subjects, so that no second copy of it lies anywhere; an epoch that follows carries it over as an explicit secret,
 beside those of the subjects. The erasure that the request asks for does not, nor that of anybody whom the request names: then what was
-found about them, and who they are, is dark, and the outline says how it ended.
+found about them, and who they are, is dark, and the outline says how it ended. What was changed on disk, and a hold that does not open,
+is damage, and forbids every erasure: nobody knows what it would have forbidden.
+
+All changes are made under one lock, which an erasure holds from when it asks which requests there are until their keys have gone along.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from refold import files, times
+from refold import files, journal, times
 from refold.erase import form
 from refold.erase.form import Outline
 from refold.erase.model import Candidate, Decision, Found, Mode, Redaction, Request, Selector, Stage, Target
@@ -27,7 +31,7 @@ from refold.store import Store
 FOLDER = "requests"
 DAYS_TO_ANSWER = 30
 # A request that opens was not carried out yet: where one is `running` still, the run was killed, and what it began can be rolled back.
-OVER = frozenset({Stage.CERTIFIED, Stage.CERTIFIED_EXCEPT, Stage.REFUSED, Stage.RELEASED})
+OVER = frozenset({Stage.CERTIFIED, Stage.CERTIFIED_EXCEPT, Stage.REFUSED, Stage.RELEASED, Stage.DARK})
 BEFORE_RUN = frozenset({Stage.REQUESTED, Stage.FOUND, Stage.REVIEWED, Stage.PLANNED, Stage.APPROVED, Stage.RUNNING})
 Change = Callable[[Request], Request]
 
@@ -57,7 +61,7 @@ def ask(
         raise Usage("a request is received before it is due, and not in time to come", hint="refold help requests")
     made = _new(selector, Stage.REQUESTED, received, due, moment, random)
     made = replace(made, asked_by=asked_by, mode=mode, suppresses=suppresses, suppresses_aliases=suppresses_aliases)
-    return _write(store, made, random=random)
+    return _begin(store, made, random=random)
 
 
 def hold(store: Store, selector: Selector, *, reason: str, asked_by: str = "", now: Clock, random: Random) -> Request:
@@ -66,13 +70,28 @@ def hold(store: Store, selector: Selector, *, reason: str, asked_by: str = "", n
         raise Usage("a hold needs a reason: who relies on it is told no more than that it stands")
     moment = now()
     made = replace(_new(selector, Stage.HELD, moment, moment, moment, random), reason=reason, asked_by=asked_by)
-    return _write(store, made, random=random)
+    return _begin(store, made, random=random)
 
 
 def _new(selector: Selector, stage: Stage, received: int, due: int, moment: int, random: Random) -> Request:
     if selector.is_empty:
         raise Usage("nobody and nothing is selected", hint="refold help requests")
     return Request(random(16), selector, received, due, stage, ((stage, moment),))
+
+
+@contextmanager
+def changing(store: Store) -> Generator[None]:
+    """Hold off every other change of requests."""
+    files.make_folder(store.vault.path / FOLDER)
+    with files.lock(store.vault.path / FOLDER):
+        yield
+
+
+def _begin(store: Store, made: Request, *, random: Random) -> Request:
+    """Write a new request. Raises Blocked while an erasure that does not know of it may yet be completed."""
+    with changing(store):
+        journal.require_clear(store.places)
+        return _write(store, made, random=random)
 
 
 def outlines(store: Store) -> list[Outline]:
@@ -91,11 +110,16 @@ def chosen(store: Store, prefix: str) -> bytes:
 
 def read(store: Store, request_id: bytes) -> Request:
     """Open a request. Raises KeyMissing where it went dark with whom it was about, Usage where there is none, Corrupt."""
-    path = _path(store, request_id)
+    path, known = _path(store, request_id), outline(store, request_id)
     try:
-        return form.opened(outline(store, request_id), store.keyring.request_key(request_id), origin=store.origin)
+        if known.sealed:
+            return form.opened(known, _key_of(store, request_id), origin=store.origin)
     except crypto.Unauthentic:
-        raise KeyMissing("this request does not open: it went dark with whom it was about", path=path, hint="refold erase status") from None
+        if known.stage is Stage.HELD:  # one that names whoever goes forbids that: it never goes dark
+            raise _damaged(path) from None
+    except (ValueError, TypeError, KeyError):
+        raise _damaged(path) from None
+    raise KeyMissing("this request does not open: it went dark with whom it was about", path=path, hint="refold erase status")
 
 
 def outline(store: Store, request_id: bytes) -> Outline:
@@ -107,7 +131,7 @@ def outline(store: Store, request_id: bytes) -> Outline:
 
 
 def living(store: Store) -> Iterator[Request]:
-    """Yield every request that opens."""
+    """Yield every request that opens. Raises Corrupt where one is damaged: it may be a hold."""
     for one in outlines(store):
         try:
             yield read(store, one.request_id)
@@ -121,13 +145,35 @@ def carried(store: Store, target: Target) -> tuple[frozenset[bytes], frozenset[b
     What another request knows of them must go dark with them; it has to be asked anew for whoever else it named.
     """
     ours = list(living(store))
-    aliases = {normalise(alias) for entry in store.log.subjects() if entry.subject in target.subjects for _, alias in entry.aliases}
-    aliases |= {normalise(alias) for one in ours if one.request_id == target.request_id for _, alias in one.selector.aliases}
-    known = {request.request_id for request in ours if _meets(request, target, aliases)} | {target.request_id}
+    aliases = aliases_of(store, target, *(one for one in ours if one.request_id == target.request_id))
+    known = {request.request_id for request in ours if names(request, target, aliases)} | {target.request_id}
     return frozenset(request.request_id for request in ours) - known, frozenset(known)
 
 
-def _meets(request: Request, target: Target, aliases: set[str]) -> bool:
+def holds(store: Store) -> frozenset[bytes]:
+    """Return the holds that stand, whatever they are about. Raises Corrupt."""
+    return frozenset(one.request_id for one in outlines(store) if one.stage is Stage.HELD)
+
+
+def require_no_new_hold(store: Store, known: frozenset[bytes]) -> None:
+    """Refuse to go on where a hold stands that was not asked yet whether it forbids this. Raises NotAllowed."""
+    if holds(store) - known:
+        raise NotAllowed("a hold was laid since the erasure began: it may be about what would go", hint="refold erase plan")
+
+
+def darkened(known: Outline, *, now: Clock) -> Outline:
+    """Return the outline of a request that goes dark by the erasure that another asked for, without what was sealed in it."""
+    return replace(known, stage=Stage.DARK, history=(*known.history, (Stage.DARK, now())), sealed=b"")
+
+
+def aliases_of(store: Store, target: Target, *asked: Request) -> set[str]:
+    """Return how whoever is erased is called: in the log, and in the requests that ask for it."""
+    known = [alias for entry in store.log.subjects() if entry.subject in target.subjects for _, alias in entry.aliases]
+    return {normalise(alias) for alias in [*known, *(alias for one in asked for _, alias in one.selector.aliases)]}
+
+
+def names(request: Request, target: Target, aliases: set[str]) -> bool:
+    """Whether a request or hold names who or what is erased: it then goes dark with them."""
     found = request.found
     if not aliases.isdisjoint(normalise(alias) for _, alias in request.selector.aliases):
         return True
@@ -138,7 +184,8 @@ def _meets(request: Request, target: Target, aliases: set[str]) -> bool:
 
 def change(store: Store, request_id: bytes, how: Change, *, now: Clock, random: Random) -> Request:
     """Change a request as `how` says, one writer after the other; a stage that it comes to is written down with the time."""
-    with files.lock(store.vault.path / FOLDER):
+    with changing(store):
+        journal.require_clear(store.places)
         before = read(store, request_id)
         after = how(before)
         if after.stage is not before.stage:
@@ -148,7 +195,7 @@ def change(store: Store, request_id: bytes, how: Change, *, now: Clock, random: 
 
 def end(store: Store, request_id: bytes, stage: Stage, *, now: Clock, random: Random) -> None:
     """Write down how a request ended, also where it is dark by now: what is sealed in it then stays as it is, for nobody to open."""
-    with files.lock(store.vault.path / FOLDER):
+    with changing(store):
         known = outline(store, request_id)
         history = (*known.history, (stage, now()))
         try:
@@ -255,11 +302,15 @@ def _require(request: Request, stages: frozenset[Stage]) -> None:
 
 
 def _write(store: Store, request: Request, *, random: Random) -> Request:
-    key = store.keyring.request_key(request.request_id)
+    key = _key_of(store, request.request_id)
     sealed = form.sealed(request, key, origin=store.origin, nonce=random(crypto.NONCE_BYTES))
-    files.make_folder(store.vault.path / FOLDER)
     files.replace(_path(store, request.request_id), sealed.raw)
     return request
+
+
+def _key_of(store: Store, request_id: bytes) -> bytes:
+    """Return the key of a request by the keys that live now, also where another process made them meanwhile."""
+    return store.log.recheck_keys().request_key(request_id)
 
 
 def _path(store: Store, request_id: bytes) -> Path:
@@ -276,6 +327,13 @@ def _paths(store: Store) -> list[Path]:
 def _outline(path: Path) -> Outline:
     raw = files.read(path)
     try:
-        return Outline.read(raw)
+        found = Outline.read(raw)
     except (ValueError, TypeError, KeyError):
-        raise Corrupt("a request for erasure is damaged", path=path, hint="refold help requests") from None
+        raise _damaged(path) from None
+    if found.request_id.hex() != path.name:
+        raise _damaged(path)
+    return found
+
+
+def _damaged(path: Path) -> Corrupt:
+    return Corrupt("a request for erasure is damaged", path=path, hint="refold help requests")

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from refold import canonical, extractors, journal
 from refold.asking import Model
-from refold.erase import check, epoch, intents, leftover, redaction
+from refold.erase import check, epoch, intents, leftover, redaction, requests
 from refold.erase.blank import parts_of
 from refold.erase.epoch import Begun
 from refold.erase.model import Mode, Reached, Target
@@ -43,6 +43,7 @@ from refold.store import Store
 PLAN = "refold erase plan"
 ERASE = journal.Kind("erase")  # appends are held by its fence alone
 Note = Callable[[Reached], None]  # told what will have been reached, while it can still be taken back
+Others = Callable[[], tuple[Collection[bytes], Collection[bytes]]]  # ids of requests whose keys go along, and of those that go dark
 Review = Callable[[Sequence[Event]], bool]  # whether events that came after the plan hold a mention that nobody decided about
 
 
@@ -60,14 +61,18 @@ def unnoted(reached: Reached) -> None:
     """Write nothing down."""
 
 
+def none_other() -> tuple[Collection[bytes], Collection[bytes]]:
+    """Know of no other request."""
+    return (), ()
+
+
 def run(
     store: Store,
     target: Target,
     *,
     choice: Choice | None = None,
     review: Review = lambda events: False,
-    carried: Collection[bytes] = (),
-    dropped: Collection[bytes] = (),
+    others: Others = none_other,
     docket: Note = unnoted,
     now: Clock,
     random: Random = os.urandom,
@@ -75,13 +80,14 @@ def run(
 ) -> Reached:
     """Carry out an erasure and return what it reached.
 
-    `choice` is by what the state was folded; `review` is asked about the events that came after the plan; `carried` are ids beside those
-    of subjects whose secrets go along, `dropped` those of them that do not any more. `docket` is told what will be reached, right before
-    there is no way back. Raises Undecided, Drifted where the plan is not of this log, ModelFailed, Locked, Blocked, Usage, WriteFailed.
+    `choice` is by what the state was folded; `review` is asked about the events that came after the plan; `others` says whose secrets
+    go along beside those of subjects, and whose do not any more: it is asked last when no request can be made or changed. `docket` is told
+    what will be reached, right before there is no way back: it can refuse. Raises Undecided, Drifted where the plan is not of this log,
+    ModelFailed, Locked, Blocked, Usage, WriteFailed.
     """
     journal.require_clear(store.places)
     store.log.require_reached()
-    work = Work(store, target, choice or Choice.of(), review, carried, dropped, docket, now, random, progress)
+    work = Work(store, target, choice or Choice.of(), review, others, docket, now, random, progress)
     with epoch.alone(store.vault), extractors.modelled(store, work.choice, require=None, now=now, random=random) as (model, _):
         return _carried_out(work, model)
 
@@ -94,8 +100,7 @@ class Work:
     target: Target
     choice: Choice
     review: Review
-    carried: Collection[bytes]
-    dropped: Collection[bytes]
+    others: Others
     docket: Note
     now: Clock
     random: Random
@@ -104,7 +109,7 @@ class Work:
     reviewed: int = field(init=False)
 
     def __post_init__(self) -> None:
-        self.census = Census(self.target.subjects, self.target.events, self.store.keyring.epoch)
+        self.census = Census(self.target.subjects, self.target.events, self.store.keyring.epoch, self.store.log.erased)
         self.reviewed = self.target.size
 
     def read_on(self) -> None:
@@ -121,9 +126,8 @@ class Work:
 
     def secrets(self, begun: Begun) -> Secrets:
         """Return the secrets of the next epoch, by what was read of the log so far."""
-        return epoch.secrets(
-            self.store.keyring, begun, self.target, self.census, carried=self.carried, dropped=self.dropped, random=self.random
-        )
+        carried, dropped = self.others()
+        return epoch.secrets(self.store.keyring, begun, self.target, self.census, carried=carried, dropped=dropped, random=self.random)
 
     def successor(self, full: Secrets) -> Successor:
         """Return the store as the next epoch will open it."""
@@ -145,7 +149,8 @@ def _carried_out(work: Work, model: Model | None) -> Reached:
                 rebuild.discard()
                 rebuild = Rebuild(work.successor(work.secrets(begun)), store, work.choice.recipe, random=work.random)
                 _build(work, rebuild, begun, model)
-            done = _transact(work, turn, rebuild, begun)
+            with requests.changing(store):
+                done = _transact(work, turn, rebuild, begun)
     except BaseException:
         if store.vault.live_epoch() == before:  # else it is sealed, and only to be completed
             _give_up(work, rebuild, begun)
@@ -253,6 +258,7 @@ def _steps(
     """Yield what is to be done behind the fence, in the order in which it must last."""
     store, seqs, is_kept = work.store, work.census.reach.seqs, work.target.mode is Mode.KEEP_CIPHERTEXT
     yield from epoch.steps(store, begun, full, random=work.random)
+    yield from leftover.requests(store, work.others()[1], but=work.target.request_id, now=work.now)
     folder = state_folder(store)
     current = read_current(folder)
     at = journal.Target(Place.STORE, f"{folder.name}/{CURRENT}")

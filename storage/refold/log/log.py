@@ -117,6 +117,11 @@ class Log:
         return self._reader.blank(self._head).incomplete_since
 
     @property
+    def erased(self) -> frozenset[int]:
+        """The entries that are gone, as the log says, also where their ciphertext was kept. Raises Corrupt."""
+        return self._reader.blank(self._head).seqs
+
+    @property
     def lost(self) -> tuple[int, int] | None:
         """The entries [first, end) at the end of the log that its vault has seen, and that are not there any more."""
         return None if self.is_copy else self._unreached()

@@ -254,24 +254,28 @@ class Erasure(Opened):
         request = self.erase_show(request_id)
         target = requests.start(request)
         with self._knowing() as state:
+            held = requests.holds(self.store)
             planned = plan.make(self.store, state, request)
             plan.require_free(planned)
             review = find.reviewer(self.store, state, request.selector)
             known = prove.footprint_of(self.store, state, request, target)
         conclusion.settle(self.store, request_id)
         plan.note_recipients(self.store, planned.recipients, now=self._now, random=self._random)
-        carried, dropped = requests.carried(self.store, target)
         self._changed(request_id, lambda one: replace(one, stage=requests.Stage.RUNNING))
         docket, epoch = dockets.Docket(request, known, planned.events), self.store.keyring.epoch
+
+        def keep(coming: Reached) -> None:
+            requests.require_no_new_hold(self.store, held)
+            dockets.keep(self.store, replace(docket, reached=coming), random=self._random)
+
         try:
             reached = run(
                 self.store,
                 target,
                 choice=by,
                 review=review,
-                carried=carried,
-                dropped=dropped,
-                docket=lambda coming: dockets.keep(self.store, replace(docket, reached=coming), random=self._random),
+                others=lambda: requests.carried(self.store, target),
+                docket=keep,
                 now=self._now,
                 random=self._random,
                 progress=progress,

@@ -17,7 +17,7 @@ svg .bar{fill:var(--good)}svg .dark{fill:var(--warn)}svg .axis{stroke:var(--line
 .wide{overflow-x:auto}.wide td{white-space:nowrap}
 @media print{svg .bar{fill:#777}svg .dark{fill:#000}.tiles div{border-color:#777}}
 """
-ENDED = frozenset({Stage.CERTIFIED, Stage.CERTIFIED_EXCEPT, Stage.REFUSED, Stage.HELD, Stage.RELEASED})
+ENDED = frozenset({Stage.CERTIFIED, Stage.CERTIFIED_EXCEPT, Stage.REFUSED, Stage.HELD, Stage.RELEASED, Stage.DARK})
 WIDTH, HEIGHT, BASE = 720, 122, 120  # of the picture of growth, in its own units
 
 

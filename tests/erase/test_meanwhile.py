@@ -1,0 +1,118 @@
+"""What is asked for while an erasure is under way is lost to nobody: a request is kept, and a hold stands."""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from refold import files, journal
+from refold.erase import dockets, run
+from refold.erase.model import Selector, Stage
+from refold.errors import Blocked, NotAllowed, WriteFailed
+from refold.memory import Memory
+from refold.model import AliasKind
+from tests.erase.small import approved, filled
+from tests.journal import CALLS, unsynced
+from tests.log import Disk
+
+RUTH, BEN = (Selector(aliases=((AliasKind.HANDLE, name),)) for name in ("ruth", "ben"))
+
+
+@pytest.fixture
+def memory(tmp_path: Path) -> Iterator[Memory]:
+    with unsynced():
+        places = filled(tmp_path)
+        with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+            yield memory
+
+
+def another(memory: Memory) -> Memory:
+    """Return the same memory as another process has it open."""
+    return Memory.open(memory.places.store, vault=memory.places.vault, root=memory.places.root)
+
+
+def while_it_builds(monkeypatch: pytest.MonkeyPatch, act: Callable[[], object]) -> None:
+    """Let something happen once, when an erasure folds the log anew."""
+    build, done = run._build, []
+
+    def acting(*arguments: Any) -> None:
+        if not done:
+            done.append(act())
+        build(*arguments)
+
+    monkeypatch.setattr(run, "_build", acting)
+
+
+def stages(memory: Memory) -> list[Stage]:
+    return sorted(one.stage for one in memory.erase_requests())
+
+
+def test_a_request_that_comes_while_it_runs_is_kept(memory: Memory, monkeypatch: pytest.MonkeyPatch):
+    request_id, made = approved(memory), []
+    with another(memory) as other:
+        while_it_builds(monkeypatch, lambda: made.append(other.erase_request(BEN).request_id))
+        memory.erase_run(request_id)
+    assert memory.erase_show(made[0]).selector == BEN
+
+
+def test_a_request_of_a_process_that_had_opened_the_memory_before_is_kept(memory: Memory):
+    request_id = approved(memory)
+    with another(memory) as other:
+        memory.erase_run(request_id)
+        made = other.erase_ask(user_id="ben")
+        other.erase_find(made.request_id)
+    assert memory.erase_show(made.request_id).found is not None
+
+
+def test_a_hold_that_comes_while_it_runs_stops_it_and_nothing_is_erased(memory: Memory, monkeypatch: pytest.MonkeyPatch):
+    request_id, made = approved(memory), []
+    while_it_builds(monkeypatch, lambda: made.append(memory.erase_hold(RUTH, "a court").request_id))
+    with pytest.raises(NotAllowed, match="a hold was laid"):
+        memory.erase_run(request_id)
+    assert (stages(memory), memory.store.log.refresh()[0].fence) == ([Stage.APPROVED, Stage.HELD], False)
+    with pytest.raises(NotAllowed, match="a hold stands"):
+        memory.erase_run(request_id)
+    memory.erase_release(made[0])
+    assert memory.erase_run(request_id).events == 5
+
+
+def test_a_hold_on_somebody_of_whom_nothing_is_there_stands_all_the_same(memory: Memory):
+    held = memory.erase_hold(Selector(aliases=((AliasKind.HANDLE, "nobody"),)), "a court")
+    request_id = memory.plan_erasure(user_id="nobody").target.request_id
+    with pytest.raises(NotAllowed, match="a hold stands"):
+        memory.erase_approve(request_id)
+    assert memory.erase_show(held.request_id).stage is Stage.HELD
+
+
+def test_another_request_for_the_same_person_says_that_it_is_dark_and_keeps_nothing_of_them(memory: Memory):
+    twice = memory.erase_find(memory.erase_request(RUTH).request_id).request_id
+    memory.erase_run(approved(memory))
+    assert stages(memory) == [Stage.CERTIFIED, Stage.DARK]
+    (outline,) = [one for one in memory.erase_requests() if one.request_id == twice]
+    assert outline.sealed == b""
+
+
+def test_nothing_is_asked_for_while_an_erasure_may_yet_be_completed(memory: Memory):
+    request_id = approved(memory)
+    docket = dockets.path_of(memory.store, request_id)
+
+    def step(number: int, name: str, call: Callable[[], Any]) -> Any:
+        if name == "write" and docket.exists():
+            raise OSError(errno.ENOSPC, "full")
+        return None if name == "fsync" else call()
+
+    kept, files.os = files.os, Disk(step, calls=CALLS)  # ty: ignore[invalid-assignment]
+    try:
+        with pytest.raises(WriteFailed):
+            memory.erase_run(request_id)
+    finally:
+        files.os = kept
+    assert [entry for entry in journal.entries(memory.places) if entry.forbids_changes]
+    for asking in (lambda: memory.erase_request(BEN), lambda: memory.erase_hold(BEN, "a court"), lambda: memory.erase_ask(user_id="ben")):
+        with pytest.raises(Blocked):
+            asking()
+    assert stages(memory) == [Stage.RUNNING]
