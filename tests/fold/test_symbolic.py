@@ -18,6 +18,33 @@ from refold.times import day
 from tests.fold.said import event, folded, read, shipped
 
 STATED = {
+    "two people": {
+        "Ruth married Tom.": ["Ruth kin(married) Tom"],
+        "Ruth and Tom are married.": ["Ruth kin(married) Tom"],
+        "Ruth and Tom got engaged.": ["Ruth kin(engaged) Tom"],
+        "I finally married Leo.": ["ada kin(married) Leo"],
+        "Ruth and Tom are tired.": [],
+        "Ruth and I are married.": ["ada kin(married) Ruth"],
+        "Ruth, Tom and Kim are related.": [],
+    },
+    "an apposition, a request and a quality state nothing more": {
+        "I have a daughter, Lena, and a son.": ["ada kin(daughter) Lena"],
+        "I need to renew my passport, can you help?": ["ada task renew my passport"],
+        "I'm a terrible cook.": [],
+        "I want you to rewrite this in a formal tone.": [],
+        "I've got time.": [],
+        "My flight to Oslo was cancelled.": [],
+        "My flight to Oslo is on Monday.": ["ada plans Oslo planned"],
+        "I got an offer from Odelin.": [],
+        "I accepted an offer from Odelin.": ["ada works_at Odelin"],
+        "I'm five months pregnant.": ["ada condition pregnant"],
+        "I don't need to pack any more.": ["-ada task pack"],
+    },
+    "a name that ends in a common word": {
+        "I teach at Elbe School.": ["ada works_at Elbe School"],
+        "I work at the Elbe school.": ["ada works_at Elbe school"],
+        "I met Ruth at school.": ["ada did Ruth"],
+    },
     "first person": {
         "I live in Munich.": ["ada lives_in Munich"],
         "We live in the Netherlands.": ["ada lives_in Netherlands"],

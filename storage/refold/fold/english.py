@@ -72,6 +72,7 @@ MERELY = _words("just only merely simply solely exclusively always necessarily")
 
 LEADS: dict[Lead, list[tuple[str, ...]]] = {
     Lead.PASS: _phrases("""
+        i meant|i meant to say|i meant that|what i meant is|what i meant was|i wanted to say
         actually|well|so|ok|okay|yes|yeah|yep|no|nope|nah|hi|hello|hey|hi there|hello there|hey there|by the way|btw|fyi
         for the record|to be clear|just so you know|so you know|note|please note|remember|please remember|keep in mind that
         for context|in fact|honestly|frankly|anyway|anyways|also|besides|and|but|then|plus|though|however|correction|sorry|oh|update
@@ -129,7 +130,8 @@ DICTATING = _words(
     "draft write translate type compose rewrite proofread correct paraphrase summarise summarize post reply tell answer say read"
 )
 CONVERSATIONAL_IF = _phrases("""
-    let me know if|tell me if|it if you|if you need|if you want|if you must know|if you are wondering|if you were wondering
+    let me know if|tell me if|if anything comes up|if you need me|if you have questions|if you have any|if there is anything
+    if needed|it if you|if you need|if you want|if you must know|if you are wondering|if you were wondering
     if you are curious|if you ask me|if it helps|if that helps|in case it helps|in case you are wondering|if it matters
     if that matters|if you care|if i understood correctly|if i understand correctly|if i remember correctly|if i recall correctly
     if i am not mistaken|if memory serves|ask if|check if|see if|if possible
@@ -248,6 +250,9 @@ NOT_NAMES = (
     several few other others another last next first second third home work school remotely freelance again myself nothing weird
 """)
 )
+OF_NAMES = _words(
+    "school home work people women men kids children day first second third"
+)  # with a capital, behind the first word of a name
 NAME_PARTICLES = _words("de la le van von der den del di da do dos du al bin ibn ben el ter zu")
 NAME_LINKS = NAME_PARTICLES | _words("of am an im sur upon les und & y e the 's")
 TITLES = _words("dr mr mrs ms prof st dr. mr. mrs. ms. prof. st. aunt uncle sir")

@@ -6,6 +6,7 @@
     (a|b c)          one of them
     {x} {x:Kind}     the value; {q:Kind} the qualifier; {_:Kind} something that must be there and is not kept
     {o:Name}         whose it is, where `my` does not say it
+    I {q=married}    the verb as written is the qualifier
     {when}           a time that lies ahead
     [I am] ...       also as a note of the speaker, without "I am"
     {x:Kind-List}    not if its first or last word is in that word list; {x:Kind+List} only if
@@ -87,6 +88,8 @@ class Pattern:
     verb: str = ""  # the key of its verb
     is_past: bool = False  # written as something that happened: "I moved to"
     is_shared: bool = False  # {x:Name} and I ...: the subject is both
+    is_pair: bool = False  # {o:Name} and {x:Name} are ...: the second of two is the value of the first
+    is_quoting: bool = False  # I {q=married} {x}: the verb as written is the qualifier
     is_note: bool = False  # written with [I am] and read without it: "allergic to nuts"
     is_denial: bool = False  # written with `do not`: it states something only where it is denied
     needed: frozenset[str] = frozenset()  # words without which it is not there: a quick way to know that it is not
@@ -108,6 +111,8 @@ class Pattern:
 
 def _filler(slot: Slot, words: Mapping[str, frozenset[str]]) -> str:
     """Return an example of what fills a slot."""
+    if slot.only[:1] == "=":
+        return slot.only[1:]
     if slot.only and slot.kind in EXAMPLES:
         return f"{min(words[slot.only])} {EXAMPLES[slot.kind]}"
     return (EXAMPLES.get(slot.kind) or min(words[slot.kind])).replace("*", "art")
@@ -188,6 +193,7 @@ def _joined(parts: list[list[tuple[str, ...]]]) -> list[tuple[str, ...]]:
     return [tuple(piece for part in choice for piece in part) for choice in product(*parts)]
 
 
+_QUOTED = re.compile(r"\{q=([a-z]+)\}")
 _SLOT = re.compile(r"\{([xqo_ab])(?::([A-Z]\w*))?(?:-([A-Z]\w*))?(?:\+([A-Z]\w*))?\}")
 
 
@@ -196,6 +202,9 @@ def _elements(flat: tuple[str, ...], kinds: Collection[str]) -> tuple[Element, .
     for piece in flat:
         if piece == "{when}":
             elements.append(WHEN)
+            continue
+        if quoted := _QUOTED.fullmatch(piece):
+            elements.append(Slot("q", "Words", only=f"={quoted[1]}"))
             continue
         if not piece.startswith("{"):
             elements += _words(piece)
@@ -255,6 +264,9 @@ def _slot_pattern(head: Slot, elements: tuple[Element, ...], line: str, relation
         key, is_past = _verb(str(elements[3]), event=event)
         rest = elements[4:]
         return Pattern(relation, act, Shape.SUBJECT, line, elements, rest, subject=head, verb=key, is_past=is_past, is_shared=True)
+    if head.role == "o" and elements[1:2] == ("and",) and len(elements) > 4 and isinstance(elements[2], Slot):
+        key, is_past = _verb(str(elements[3]), event=event)
+        return Pattern(relation, act, Shape.SUBJECT, line, elements, elements[4:], subject=head, verb=key, is_past=is_past, is_pair=True)
     if elements[1:3] == (",", "my") and head.role == "x":
         return Pattern(relation, act, Shape.PHRASE, line, elements, elements[3:], subject=head)
     verb = elements[1] if len(elements) > 2 else None
@@ -266,8 +278,11 @@ def _slot_pattern(head: Slot, elements: tuple[Element, ...], line: str, relation
 
 def _subject_pattern(elements: tuple[Element, ...], line: str, relation: str, act: Act, *, event: bool) -> Pattern:
     verb = elements[1] if len(elements) > 1 else None
+    if isinstance(verb, Slot) and verb.only[:1] == "=":
+        key, is_past = _verb(verb.only[1:], event=event)
+        return Pattern(relation, act, Shape.SUBJECT, line, elements, elements[2:], verb=key, is_past=is_past, is_quoting=True)
     if not isinstance(verb, str):
-        raise Usage("a pattern that begins with `I` goes on with a verb")
+        raise Usage("a pattern that begins with `I` goes on with a verb, or {q=...} with one in it")
     if elements[1:3] == ("do", "not") and len(elements) > 3 and isinstance(elements[3], str):
         return Pattern(relation, act, Shape.SUBJECT, line, elements, elements[4:], verb=elements[3], is_denial=True)
     key, is_past = _verb(verb, event=event)

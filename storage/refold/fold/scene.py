@@ -57,7 +57,7 @@ class Scene:
         while end < limit and end not in self.time_at:
             if self.sentence.is_caseless and end > at and (self.words[end] in self.grammar.forms or self.words[end] in english.AUXILIARIES):
                 break
-            if self.is_name(end) or (end > at and self._is_number(end)):
+            if self.is_name(end) or (end > at and (self._is_number(end) or self._is_of_name(end))):
                 end += 1
                 continue
             ahead = self._beyond_links(end, links) if end > at and not self.sentence.is_caseless else end
@@ -67,6 +67,12 @@ class Scene:
         if end > at and links is english.NAME_LINKS and self.word(end) == "'s" and self.is_closed(end + 1):
             return end + 1  # "I work at McDonald's."
         return end
+
+    def _is_of_name(self, index: int) -> bool:
+        """Whether a word that is no name by itself goes on with one: Elbe School, the Elbe school."""
+        if self.words[index] not in english.OF_NAMES or self.sentence.is_caseless:
+            return False
+        return self.words[index] == "school" or self.sentence.raw(index)[0].isupper()
 
     def _is_number(self, index: int) -> bool:
         return self.words[index][0].isdigit() and not self.sentence.is_caseless

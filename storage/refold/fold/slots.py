@@ -35,6 +35,8 @@ def fill(slot: Slot, scene: Scene, at: int, until: str | None = None) -> Filled:
     if filled is None:
         return None
     ranges, after = filled
+    if slot.unless and len(ranges) > 1 and _bounded_by(scene, ranges[0], scene.grammar.words[slot.unless]):
+        return None  # "a daughter, Lena": what follows may only say more of it
     if slot.unless:
         ranges = [one for one in ranges if not _bounded_by(scene, one, scene.grammar.words[slot.unless])]
     if slot.only:
@@ -169,7 +171,29 @@ def _noun(slot: Slot, scene: Scene, at: int, until: str | None) -> Filled:
 
 
 _BREAKS = frozenset(("when", "once", "because", "but", "so", "if", "unless", "although", "though", "while", "which", "until"))
-_BREAKS_AFTER_COMMA = _BREAKS | {"since", "i", "we", "and", "then", "please", "as", "he", "she", "they"}
+_BREAKS_AFTER_COMMA = _BREAKS | frozenset(
+    (
+        "since",
+        "i",
+        "we",
+        "and",
+        "then",
+        "please",
+        "as",
+        "he",
+        "she",
+        "they",
+        "can",
+        "could",
+        "would",
+        "will",
+        "any",
+        "how",
+        "what",
+        "do",
+        "is",
+    )
+)
 _COURTESIES = frozenset(english.TAIL) | {","}
 
 
@@ -235,7 +259,7 @@ def _without_tail(scene: Scene, at: int, end: int) -> int:
             end = time
         elif scene.words[end - 1] in _COURTESIES:
             end -= 1
-        elif scene.words[end - 2 : end] == ("for", "me"):
+        elif scene.words[end - 2 : end] in (("for", "me"), ("any", "more"), ("after", "all")):
             end -= 2
         else:
             break
@@ -281,6 +305,7 @@ _LISTED_STOPS = (
 )
 
 
+_BY_THEMSELVES = frozenset(("Trait", "Ornament"))  # "five months pregnant" is pregnant
 _MODIFIERS = frozenset(("best", "right"))  # "my best friend"
 
 
@@ -305,7 +330,7 @@ def _listed(slot: Slot, scene: Scene, at: int, until: str | None) -> Filled:
         if slot.role == "q":
             return [found], found[1]
         after = _with_field(scene, found[1])
-        ranges.append((begin, after))
+        ranges.append((found[0] if slot.kind in _BY_THEMSELVES else begin, after))
         at = joint(scene, after)
         if at == after or is_clause(scene, at):
             break

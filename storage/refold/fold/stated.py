@@ -189,10 +189,14 @@ def _at_verb(context: Context, opening: Opening, who: Subject, reading: Reading,
         return None
     entities = ((scene.sentence.voice,) if who.is_first else ()) + who.people
     if pattern.subject is not None:
-        if pattern.subject.kind != "Name" or len(who.names) != 1 or who.is_first != pattern.is_shared:
+        if pattern.subject.kind != "Name" or len(who.names) != 1 + pattern.is_pair or who.is_first != pattern.is_shared:
             return None
-        binding.values, binding.slot = [who.names[0]], pattern.subject
-        entities = (scene.sentence.voice,) if pattern.is_shared else (_owner_of(scene, binding),)
+        if pattern.is_pair and scene.word(who.begin - 1) == ",":  # the last two of several
+            return None
+        binding.values, binding.slot = [who.names[-1]], pattern.subject
+        entities = (scene.sentence.voice,) if pattern.is_shared else (who.people[0] if pattern.is_pair else _owner_of(scene, binding),)
+    if pattern.is_quoting:
+        binding.qualifier = _verb_of(scene, reading)
     if binding.is_denied and stands[0] is not Act.SAY:
         return None
     act, modality = _denied(stands, binding)
@@ -202,6 +206,13 @@ def _at_verb(context: Context, opening: Opening, who: Subject, reading: Reading,
     if opening.needs_past and not (pattern.is_past and modality is Modality.ASSERTED):
         return None
     return statement
+
+
+def _verb_of(scene: Scene, reading: Reading) -> Range:
+    """Return the word that is the verb of a reading: adverbs may stand between it and where the reading goes on."""
+    forms = scene.grammar.forms
+    at = next(at for at in range(reading.after - 1, -1, -1) if any(key == reading.key for key, _ in forms.get(scene.words[at], ())))
+    return at, at + 1
 
 
 def _going_on(index: Index, scene: Scene, at: int) -> list[Pattern]:
@@ -214,6 +225,7 @@ def _going_on(index: Index, scene: Scene, at: int) -> list[Pattern]:
 
 
 _IS = frozenset(("is", "are", "'s", "was"))
+_OVER = frozenset(("was", "were", "got", "had", "went", "took", "did"))
 _POSSESSED = frozenset(("my", "our", "me", "us", "'s"))
 
 
@@ -262,6 +274,9 @@ def granted(context: Context) -> Iterator[Statement]:
         for pattern in _going_on(scene.grammar.phrases, scene, at + 1):
             binding = _phrase(scene, pattern, at)
             if binding and any(end - first > PHRASE_WORDS_MAX for first, end in binding.values):
+                continue
+            planned = context.relations.by_name[pattern.relation].modality is Modality.PLANNED
+            if binding and planned and scene.word(binding.end) in _OVER:  # "my flight to Rome was cancelled"
                 continue
             if binding and (pattern.relation not in found or binding.end > found[pattern.relation][1].end):
                 found[pattern.relation] = pattern, binding
