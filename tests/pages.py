@@ -1,4 +1,5 @@
-"""`python -m tests.pages FOLDER`: draw the report of a lively store in headless Chromium, at two widths, by day and by night.
+"""`python -m tests.pages FOLDER`: draw pages in headless Chromium, at two widths, by day and by night: the report of a lively store, of an
+empty one at a place with a long name, and a certificate.
 
 It needs Debian's package chromium, and leaves the pictures in FOLDER, to be looked at.
 """
@@ -9,13 +10,17 @@ import argparse
 import itertools
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from refold import register, times
+from refold.erase import page as certificate
 from refold.erase.model import Selector
+from refold.heads.checkpoint import known_keys
 from refold.memory import Memory
 from refold.model import AliasKind
+from refold.receipts.verify import verify
 from tests.calls import recorded
 from tests.journal import unsynced
 
@@ -52,6 +57,29 @@ def lively(folder: Path) -> str:
         return memory.report()
 
 
+def bare(folder: Path) -> str:
+    """Return the report of an empty store that says where it lies, which takes more than a line."""
+    deep = folder / ("<b>" + "long" * 50)
+    with unsynced(), Memory.create(deep / "store", vault=deep / "vault", root=deep / "root") as memory:
+        return memory.report(names=True)
+
+
+def certified(folder: Path) -> str:
+    """Return the certificate of an erasure, with a copy that is not confirmed."""
+    with unsynced(), Memory.create(folder / "store", vault=folder / "vault", root=folder / "root") as memory:
+        for user in ("ada", "ben"):
+            memory.add("I live in Berlin.", user_id=user)
+        memory.fold()
+        memory.copy_add("export", "a drawer")
+        memory.erase(memory.plan_erasure(user_id="ada"))
+        (request,) = memory.erase_requests()
+        raw = memory.erase_certificate(request.request_id)
+        return certificate.page(raw, verify(raw, known_keys(memory.store)).body)
+
+
+PAGES: dict[str, Callable[[Path], str]] = {"report": lively, "empty": bare, "certificate": certified}
+
+
 def draw(page: Path, picture: Path, *, width: int, scheme: str, profile: Path) -> None:
     """Draw a page, which itself forbids every script and everything from outside."""
     seen = ("--blink-settings=preferredColorScheme=" + SCHEMES[scheme], f"--window-size={width},2600")
@@ -68,12 +96,14 @@ def main() -> int:
     folder: Path = parser.parse_args().folder
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory() as scratch:
-        page = folder / "report.html"
-        page.write_text(lively(Path(scratch, "memory")), encoding="utf-8")
-        for width, scheme in itertools.product(WIDTHS, SCHEMES):
-            picture = folder / f"report-{width}-{scheme}.png"
-            draw(page.absolute(), picture.absolute(), width=width, scheme=scheme, profile=Path(scratch, f"{width}{scheme}"))
-            print(picture)
+        for name, made in PAGES.items():
+            page = folder / f"{name}.html"
+            page.write_text(made(Path(scratch, name)), encoding="utf-8")
+            for width, scheme in itertools.product(WIDTHS, SCHEMES):
+                picture = folder / f"{name}-{width}-{scheme}.png"
+                profile = Path(scratch, f"{name}{width}{scheme}")
+                draw(page.absolute(), picture.absolute(), width=width, scheme=scheme, profile=profile)
+                print(picture)
     return 0
 
 

@@ -16,7 +16,8 @@ body{font:11pt/1.5 Georgia,'Times New Roman',serif;color:var(--ink);background:v
 h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem}h2{font-size:1.05rem;margin:1.8rem 0 .4rem;border-bottom:1px solid var(--line)}
 p{margin:.4rem 0}.quiet{color:var(--quiet)}.good{color:var(--good)}.warn{color:var(--warn)}.bad{color:var(--bad)}
 table{border-collapse:collapse;width:100%}
-th,td{text-align:left;vertical-align:top;padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(--line)}
+th,td{text-align:left;vertical-align:top;padding:.25rem .8rem .25rem 0;border-bottom:1px solid var(--line);
+ overflow-wrap:anywhere}
 th{font-weight:normal;color:var(--quiet);width:15rem}thead th{width:auto}ul{margin:.3rem 0;padding-left:1.2rem}
 code{font:.85em ui-monospace,Menlo,Consolas,monospace;overflow-wrap:anywhere}section{break-inside:avoid}
 @media print{:root{color-scheme:light;--ink:#000;--paper:#fff;--quiet:#444;--line:#bbb;

@@ -33,6 +33,7 @@ def memory(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Memory]:
         made.add("My sister is called Ruth.", user_id="ada", source="chat:7#3", said_at="2024-06-02")
         made.add("Ruth lives in Oslo.", user_id="ada", source="chat:7#4", said_at="2024-06-03", audience=["family"])
         made.add("I like tea\x0b and biscuits.", user_id="ada", source="chat:7#5", said_at="2024-06-04")
+        made.add("I like rum\x85 and\u2028 gin\u2029.", user_id="ada", source="chat:7#6", said_at="2024-06-04")
         made.add("I work at Siemens.", user_id="ben", source="chat:8#1", said_at="2024-06-03")
         made.fold()
         made.add("I like Darjeeling.", user_id="ben", source="chat:8#2", said_at="2024-06-05")  # not folded
@@ -92,6 +93,11 @@ def test_the_graph_has_every_fact_as_an_edge_between_those_it_joins(everything: 
     edges = {key: (label[start], data["relation"], label[end]) for start, end, key, data in graph.edges(keys=True, data=True)}
     assert edges == {row["fact_id"]: (row["entity"], row["relation"], row["value"].replace("\x0b", "\ufffd")) for row in facts}
     assert len([node for node in graph if label[node] == "Ruth"]) == 1  # the sister is whoever lives in Oslo
+
+
+def test_what_ends_a_line_to_somebody_ends_none_within_a_row(everything: Path):
+    said = (everything / "events.jsonl").read_text(encoding="utf-8")
+    assert [json.loads(line)["text"] for line in said.splitlines() if "rum" in line] == ["I like rum\x85 and\u2028 gin\u2029."]
 
 
 def test_events_come_only_when_asked_for_and_word_for_word_folded_or_not(everything: Path, memory: Memory, tmp_path: Path):

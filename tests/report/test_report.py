@@ -96,6 +96,24 @@ def test_it_says_what_is_overdue_and_what_it_cost(memory: Memory):
     assert re.search(r"WAL_INTACT: every file of \d+ entries on 2026-01-\d\d", page)
 
 
+def test_a_long_place_wraps_and_one_day_is_named_once(tmp_path: Path):
+    with Memory.create(tmp_path / "s", vault=tmp_path / "v", root=tmp_path / "r") as memory:
+        memory.add("I live in Berlin.", user_id="miriam")
+        page = memory.report(names=True)
+    assert re.search(r"(?m)^th,td\{[^}]*overflow-wrap:anywhere", page)
+    assert len(re.findall(r"<span>\d{4}-\d\d-\d\d</span>", page)) == 1
+
+
+def test_what_a_path_or_a_copy_is_called_is_text_on_the_page(tmp_path: Path):
+    folder = tmp_path / "<img src=x onerror=alert(1)>"
+    with Memory.create(folder / "s", vault=folder / "v", root=folder / "r") as memory:
+        memory.copy_add("export", '<script>alert(1)</script>" onclick="x')
+        page = memory.report(names=True)
+    read = strict(page)
+    assert (read.open, read.refers, {"img", "script"} & read.names) == ([], [], set())
+    assert "&lt;img src=x" in page
+
+
 def test_an_empty_memory_has_a_report_too(tmp_path: Path):
     with Memory.create(tmp_path / "s", vault=tmp_path / "v", root=tmp_path / "r") as empty:
         page = empty.report()

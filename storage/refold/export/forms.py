@@ -16,6 +16,7 @@ from refold.errors import Usage
 from refold.export.rows import TIMES, Row, Rows
 
 NO_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # XML 1.0, 2.2: not even as a reference
+BREAKS = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029)}  # line ends to some that read by lines; JSON leaves them as they are
 ON_EDGES = ("relation", "qualifier", "act", "modality", "standing", "contested", "asserted_by", "said_at", "valid_from", "valid_to")
 ON_EDGES += ("source", "quote")
 
@@ -43,7 +44,7 @@ def _parquet(table: Rows) -> bytes:
 
 
 def _lines(table: Rows) -> bytes:
-    return "".join(json.dumps(_readable(row), ensure_ascii=False) + "\n" for row in table.rows).encode()
+    return "".join(json.dumps(_readable(row), ensure_ascii=False).translate(BREAKS) + "\n" for row in table.rows).encode()
 
 
 def _readable(row: Row) -> Row:

@@ -90,6 +90,7 @@ def _growth(figures: Figures) -> list[str]:
     first, last, days = figures.growth[0], figures.growth[-1], figures.growth[0].days
     each = "a day" if days == 1 else f"{days:,} days"
     total, dark = (sum(getattr(period, name) for period in figures.growth) for name in ("entries", "dark"))
+    ends = dict.fromkeys((times.day(first.start), times.day(last.start)))
     told = f"{total:,} entries, at most {most:,} in {each}; {dark:,} of them are dark by now"
     return [
         "<section><h2>Growth</h2>",
@@ -97,7 +98,7 @@ def _growth(figures: Figures) -> list[str]:
         *bars,
         f'<line class="axis" x1="0" y1="{BASE}" x2="{WIDTH}" y2="{BASE}"/>',
         "</svg>",
-        f'<p class="quiet ends"><span>{times.day(first.start)}</span><span>{times.day(last.start)}</span></p>',
+        f'<p class="quiet ends">{"".join(f"<span>{each}</span>" for each in ends)}</p>',
         f'<p class="quiet">{told}. Each bar is {each}, by when it was recorded.</p></section>',
     ]
 
