@@ -145,6 +145,7 @@ def plan(store: Store, full: bool, by: Means) -> Fold:
             fold_events=by.fold_events,
             closure_level=by.level,
             model=by.model,
+            vectors=by.vectors,
         )
         get_run_logger().info("%d entries in %d batches: %s", work.plan.entries, len(work.plan.batches), work.plan.reason.value)
         return work
@@ -187,6 +188,7 @@ def catch_up(store: Store, full: bool, by: Means) -> FoldReport:
             now=clock,
             require_closure=None if by.model else by.level,
             model=by.model,
+            vectors=by.vectors,
         )
 
     return coded(caught_up)
@@ -235,7 +237,9 @@ def totals(report: FoldReport, *, compacted: int) -> Counts:
     """Return the counts of a night."""
     whole = replace(report, compacted_parts=report.compacted_parts + compacted)
     counts = {"generation": whole.generation, "size": whole.size, **whole.counts}
-    spent = report.spent
+    spent, vectors = report.spent, report.vectors
+    if vectors is not None:
+        counts |= {"pending": report.pending, "vector_calls": vectors.spent.calls, "vector_calls_reused": vectors.spent.reused}
     if spent is None:
         return counts
     asked = ("calls", "reused", "prompt_tokens", "completion_tokens", "cost")  # the cost in 10⁻⁹ of the price table's currency

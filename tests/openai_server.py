@@ -15,7 +15,7 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -37,8 +37,8 @@ class Asked:
 
     @property
     def text(self) -> str:
-        """What the last message says."""
-        return self.json["messages"][-1]["content"]
+        """What the last message says, or the text whose vector is asked for."""
+        return self.json["input"] if self.path.endswith("/embeddings") else self.json["messages"][-1]["content"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,15 @@ def answer(content: str | None, *, finish_reason: str = "stop", model: str = "sc
     if usage is not None:
         document["usage"] = {"prompt_tokens": usage[0], "completion_tokens": usage[1], "total_tokens": sum(usage)}
     return Reply(json.dumps(document, ensure_ascii=False).encode())
+
+
+def vector(components: Sequence[float] | str, *, model: str = "scripted", tokens: int | None = 3) -> Reply:
+    """Return a vector: its components, or as base64; `tokens` is what the text had."""
+    one = {"object": "embedding", "index": 0, "embedding": components}
+    document: dict[str, Any] = {"object": "list", "data": [one], "model": model}
+    if tokens is not None:
+        document["usage"] = {"prompt_tokens": tokens, "total_tokens": tokens}
+    return Reply(json.dumps(document).encode())
 
 
 def failure(status: int, message: str = "scripted failure", *, retry_after: str | None = None) -> Reply:

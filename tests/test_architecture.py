@@ -64,6 +64,7 @@ LAYERS = {
     "refold.erase": 7,
     "refold.export": 7,
     "refold.status": 7,
+    "refold.vectors": 7,
     "refold.memory": 8,
     "refold.mcp": 9,
     "refold": 9,

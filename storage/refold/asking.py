@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 
 from refold.calls import keys
-from refold.calls.gateway import Answer, Failed, Gateway, Manifest
+from refold.calls.checked import Manifest
+from refold.calls.gateway import Answer, Failed, Gateway
 from refold.errors import WorkerFailed
 from refold.fold import prompt
 from refold.fold.blocks import Block, Turn, blocks, touched

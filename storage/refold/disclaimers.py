@@ -20,10 +20,11 @@ FOUND = "a search finds the ways of writing a name that it knows: nicknames, sli
 WORDS = (
     "without vectors, an answer to a search shares words with the question, or their stems: what says the same in other words is not found"
 )
+QUERIES = "where a model makes vectors, the words of queries are sent to it and kept in no record: no report says what they told of whom"
 HELD = "a hold forbids erasures by this program alone, and keeps nothing that somebody else may remove"
 
 OF_ROOT = {"file": ROOT_FILE, "pkcs11": ROOT_TOKEN}  # by custody
 ALL = (
     *(GROUNDED, PROFILED, SYMBOLIC, UNWITNESSED, ROOT_FILE, ROOT_TOKEN, OPERATOR),
-    *(TRANSACTION, AUDIT, ERASURE, ESCROW, SCAN, SHORT, UNSOUGHT, FOUND, WORDS, HELD),
+    *(TRANSACTION, AUDIT, ERASURE, ESCROW, SCAN, SHORT, UNSOUGHT, FOUND, WORDS, QUERIES, HELD),
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from refold import folding, recipes, settings
-from refold.asking import Asking, Model
+from refold.asking import Asking, Estimate, Model
 from refold.calls.gateway import Gateway
 from refold.calls.mode import Mode
 from refold.calls.pace import Budget
@@ -26,6 +26,7 @@ from refold.state.generation import State
 from refold.state.profiles import pending
 from refold.store import Store
 from refold.units import NANOS
+from refold.vectors import Vectoring, owing, vectoring
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +48,7 @@ class Choice:
         chosen = recipes.model(recipe or recipes.OF_A_MODEL, model=model, api_base=api_base)
         if calls is not None and calls not in list(Mode):
             raise Usage(f"answers come from none of {', '.join(Mode)}", hint="refold help fold")
-        if chosen is None and (calls is not None or api_base is not None):
+        if chosen is None and (api_base is not None or (calls is not None and not _makes_vectors())):
             raise Usage("this fold asks no model: name a recipe or a model", hint="refold help recipes")
         said = (str(recipe or recipes.OF_A_MODEL), model or "", api_base or "")
         return cls(chosen, Mode(calls or Mode.LIVE), said if chosen else ())
@@ -58,6 +59,7 @@ def plan(store: Store, state: State, choice: Choice, *, full: bool, now: Clock) 
     relations = recipes.relations()
     head, _ = store.log.refresh()
     made = folding.make_plan(head, state, relations=relations, recipe=recipes.search(), by=choice.recipe, full=full)
+    made = replace(made, vectors=_vectors(store, state, choice, made, now=now))
     if choice.recipe is None:
         return made
     asking = Asking(store, None if made.full else state, choice.recipe, relations, first=made.first, end=made.end)
@@ -70,7 +72,10 @@ def fold(
     store: Store, choice: Choice, *, full: bool, require: Level | None, now: Clock, random: Random, progress: Report | None
 ) -> FoldReport:
     """Fold what is new, or all of it, and sign the head of the log."""
-    with modelled(store, choice, require=require, now=now, random=random) as (model, level):
+    with (
+        modelled(store, choice, require=require, now=now, random=random) as (model, level),
+        vectoring(store, choice.mode, now=now, random=random) as vectors,
+    ):
         report = folding.fold(
             store,
             State.open(store),
@@ -82,9 +87,23 @@ def fold(
             progress=progress,
             require_closure=None if model else require,
             model=model,
+            vectors=vectors,
         )
     report = replace(report, closure_level=level) if model else report
     return replace(report, checkpoint=sign(store, full=False, random=random))
+
+
+def _makes_vectors() -> bool:
+    """Whether a model makes vectors, by the search recipe."""
+    search = recipes.search().vectors
+    return search is not None and search.model is not None
+
+
+def _vectors(store: Store, state: State, choice: Choice, made: FoldPlan, *, now: Clock) -> Estimate | None:
+    """Return what the vectors of a planned fold would cost; None where no model makes them."""
+    late = [] if made.full else [store.log.event(seq) for seq in owing(state)]
+    with vectoring(store, choice.mode, now=now) as vectors:
+        return None if vectors is None else vectors.estimate([late, *store.log.events(made.first, made.end)])
 
 
 @contextmanager
@@ -114,6 +133,7 @@ class Means:
     model: Model | None
     fold_events: closed_fold.FoldEvents
     level: Level
+    vectors: Vectoring | None = None  # what makes vectors, where a model does
 
 
 @contextmanager
@@ -122,8 +142,9 @@ def means(store: Store, choice: Choice, *, require: Level | None, now: Clock) ->
     with (
         modelled(store, choice, require=require, now=now) as (model, level),
         closed_fold.folding(recipes.relations(), require=None if model else require) as (fold_events, own),
+        vectoring(store, choice.mode, now=now) as vectors,
     ):
-        yield Means(model, fold_events, level if model else own)
+        yield Means(model, fold_events, level if model else own, vectors)
 
 
 @contextmanager

@@ -9,13 +9,13 @@ import hashlib
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import partial
 
 from refold import journal, profiling
-from refold.asking import Asking, Estimate, Input, Model, Outcome
+from refold.asking import Asking, Estimate, Input, Model
 from refold.calls.costs import Cost
 from refold.calls.pace import Spent
 from refold.closed import fold as closed
@@ -27,6 +27,7 @@ from refold.fold.recipe import ModelRecipe
 from refold.fold.relations import Relations
 from refold.heads.checkpoint import Checkpointed, require_uncut
 from refold.log.compact import PARTS_MAX, compact
+from refold.model import Event
 from refold.outside import Clock, Random
 from refold.profiling import Profiled
 from refold.reading import Folded
@@ -35,6 +36,7 @@ from refold.state.builder import Builder, Moved, Point, Published, can_extend
 from refold.state.generation import Absence, State
 from refold.state.profiles import pending as awaits_profiles
 from refold.store import Store
+from refold.vectors import Vectored, Vectoring, owing
 
 BATCH_ENTRIES_MIN = 256
 BATCHES_MAX = 184  # with verify, plan, publish, catch-up, compact, checkpoint and ten mirrors, a flow has at most two hundred tasks
@@ -69,6 +71,7 @@ class FoldPlan:
     reason: Reason
     batches: tuple[tuple[int, int], ...]
     estimate: Estimate | None = None  # of a model, where it was asked for
+    vectors: Estimate | None = None  # the same of the model that makes vectors, where the search recipe names one
     profiles: int | None = None  # requests for pending profiles; None where the recipe asks for none. How many follow, nobody can know yet
 
     @property
@@ -120,6 +123,7 @@ class FoldReport:
     currency: str = ""  # of the cost; "" without a price table, where nobody can say it
     sources: Mapping[str, Cost] = field(default_factory=dict)  # the same by what was asked about, without attempts that were tried again
     profiles: Profiled | None = None  # where the recipe asks for them
+    vectors: Vectored | None = None  # what they took, where a model makes them
 
     @property
     def counts(self) -> dict[str, int]:
@@ -144,6 +148,7 @@ class Fold:
         fold_events: closed.FoldEvents | None = None,
         closure_level: Level = Level.DECLARED,
         model: Model | None = None,
+        vectors: Vectoring | None = None,
     ) -> None:
         store.log.refuse_copy()
         journal.require_clear(store.places)
@@ -163,6 +168,10 @@ class Fold:
         self._asking = Asking(store, base, model.recipe, relations, first=self.plan.first, end=self.plan.end) if model else None
         self._stream = self._asking.stream(model, self._asking.of(self.plan.batches)) if self._asking and model else None
         self._base, self._relations = base, relations
+        self._vectors = vectors if recipe.vectors and recipe.vectors.model else None
+        assert self._vectors or not (recipe.vectors and recipe.vectors.model), "a search recipe's model is not there to be asked"
+        self._owing = owing(base) if self._vectors else []
+        self._pending: set[int] = set()  # of the batch
         self.done: list[BatchDone] = []
         self.profiled: Profiled | None = None  # by `publish`, where the recipe asks for profiles
         self._costs: dict[str, Cost] = {}
@@ -172,14 +181,19 @@ class Fold:
         tally: Counter[str] = Counter()
         counts: Counter[str] = Counter()
         log = self.store.log
+        self._pending = set()
+        inputs = [*self._vectored([log.event(seq) for seq in self._owing])]
+        self._owing = []
         for events, subjects in log.entries(first, end, tally=tally):
             asserting = [event for event in events if event.asserts]
             folded = Folded() if self._asking else self._fold_events([(event, log.fact_key(event)) for event in asserting])
+            inputs += self._vectored(events)
             self._builder.add(events, folded, subjects=subjects)
             counts.update(events=len(events), context_events=len(events) - len(asserting), **_sizes(folded))
-        inputs = tuple(self._ask(counts))
+        inputs += self._ask(counts)
+        counts["pending"] = len(self._pending)
         names = ("events", "context_events", "assertions", "edges", "rejected", "pending")
-        done = BatchDone(first, end, **{name: counts[name] for name in names}, dark=tally["dark"], inputs=inputs)
+        done = BatchDone(first, end, **{name: counts[name] for name in names}, dark=tally["dark"], inputs=tuple(inputs))
         self.done.append(done)
         return done
 
@@ -189,17 +203,31 @@ class Fold:
             return
         for outcome in self._stream.group():
             if outcome.folded is None:
-                self._builder.leave_pending(outcome.pending)
-                counts.update(pending=len(outcome.pending))
+                self._leave_pending(outcome.pending)
             else:
                 self._builder.add_folded(outcome.events, outcome.folded, voids=outcome.asked.old)
                 counts.update(**_sizes(outcome.folded))
-            self._count_cost(outcome)
+            self._count_cost(outcome.asked.source, outcome.inputs)
             yield from outcome.inputs
 
-    def _count_cost(self, outcome: Outcome) -> None:
-        own = self._costs.setdefault(outcome.asked.source, Cost())
-        for one in outcome.inputs:
+    def _vectored(self, events: Sequence[Event]) -> Iterator[Input]:
+        """Let a model tell what events are about, where one does, and yield what it was sent."""
+        for made in self._vectors.of(events) if self._vectors and events else ():
+            if made.vector is None:
+                self._leave_pending([made.event.seq])
+            else:
+                self._builder.add_vectors([(made.event.seq, made.vector)])
+            if made.input is not None:
+                self._count_cost(made.event.source.document, [made.input])
+                yield made.input
+
+    def _leave_pending(self, seqs: Collection[int]) -> None:
+        self._builder.leave_pending(seqs)
+        self._pending.update(seqs)
+
+    def _count_cost(self, source: str, inputs: Iterable[Input]) -> None:
+        own = self._costs.setdefault(source, Cost())
+        for one in inputs:
             if one.made:
                 own.add(one.prompt_tokens, one.completion_tokens, one.cost)
             else:
@@ -238,6 +266,7 @@ class Fold:
             spent=self._model.gateway.spent if self._model else None,
             currency=self._model.recipe.price.currency if self._model and self._model.recipe.price else "",
             sources=self._costs,
+            vectors=self._vectors.done if self._vectors else None,
         )
 
 
@@ -280,6 +309,7 @@ def fold(
     require_closure: Level | None = None,
     timer: Callable[[], float] = time.monotonic,
     model: Model | None = None,
+    vectors: Vectoring | None = None,
 ) -> FoldReport:
     """Fold all that is new (all there is, if `full`), publish it, and compact the log. Raises Corrupt, Locked, WriteFailed.
 
@@ -296,6 +326,7 @@ def fold(
             fold_events=fold_events,
             closure_level=level,
             model=model,
+            vectors=vectors,
         )
         published, work = _fold(make, state, now=now, progress=progress, timer=timer)
     return work.report(published, compacted_parts=compact_log(store, now=now, random=random))

@@ -17,7 +17,8 @@ import pyarrow as pa
 
 from refold.asking import DRAWS_MAX, Input, Model, input_of
 from refold.calls import keys
-from refold.calls.gateway import Answer, Manifest
+from refold.calls.checked import Manifest
+from refold.calls.gateway import Answer
 from refold.errors import WorkerFailed
 from refold.fold import profile
 from refold.fold.profile import Answered, Job, Premise, Reading, Sentence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from refold.fold.extraction import EXTRACTOR
 from refold.fold.relations import Relations
 
 if TYPE_CHECKING:  # what asks for neither is spared both
+    from refold.fold.embedding import EmbeddingRecipe
     from refold.fold.recipe import ModelRecipe
     from refold.fold.rules import Rules
 
@@ -74,6 +75,24 @@ def search(env: Mapping[str, str] = os.environ) -> search_recipe.Recipe:
     if own is None or not own.is_file():
         return search_recipe.shipped()
     try:
-        return search_recipe.of(own.read_text(encoding="utf-8"))
+        text = own.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise Usage("the search recipe is not a readable UTF-8 file", path=own) from None
+    by = search_recipe.named(text)
+    return search_recipe.of(text, _embedding(own, by) if by not in ("", search_recipe.WORDLLAMA) else None)
+
+
+def _embedding(own: Path, by: str) -> EmbeddingRecipe:
+    """Return the recipe of the model that makes vectors: a file beside the search recipe or elsewhere, or a shipped one by its name."""
+    path = own.parent / by
+    if not path.suffix and Path(by).name == by:
+        path = path.with_suffix(".toml")
+        path = path if path.is_file() else settings.folder() / "recipes" / "vectors" / path.name
+    return _embedding_of(_text(path), path.name)
+
+
+@lru_cache(maxsize=4)
+def _embedding_of(text: str, name: str) -> EmbeddingRecipe:
+    from refold.fold.embedding import EmbeddingRecipe
+
+    return EmbeddingRecipe.load(text, name=name)

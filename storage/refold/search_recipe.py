@@ -11,13 +11,17 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from refold import canonical, settings
 from refold.errors import Usage
 from refold.words import WORDS_VERSION
 
-VECTORS_VERSION = "vectors/1"  # part of the digest where there are vectors: change it when the same text gives another one
+if TYPE_CHECKING:
+    from refold.fold.embedding import EmbeddingRecipe
+
+VECTORS_VERSION = "vectors/2"  # part of the digest where there are vectors: change it when the same text gives another one
+WORDLLAMA = "wordllama"  # the name under which no model is asked: the weights lie in a wheel
 UNIT = 4096  # one, in the fixed-point integers of every score: sums of floats differ from run to run
 
 
@@ -98,12 +102,21 @@ class Query:
 
 @dataclass(frozen=True, slots=True)
 class Vectors:
-    """How the likeness of vectors counts."""
+    """How the likeness of vectors counts, and by what they are made: None are the weights of the wheel."""
 
     weight: float
     previous: float
     next: float
     least: float
+    model: EmbeddingRecipe | None = None
+
+    @property
+    def digest(self) -> bytes:
+        """Return what names that which vectors depend on."""
+        return VECTORS_VERSION.encode() + (self.model.digest if self.model else b"")
+
+
+WEIGHTS = ("weight", "previous", "next", "least")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,14 +129,14 @@ class Recipe:
     vectors: Vectors | None = None  # None: there are none
 
     @classmethod
-    def load(cls, text: str) -> Recipe:
-        """Read search.toml. Raises Usage where a key is missing, unknown or not a number."""
+    def load(cls, text: str, model: EmbeddingRecipe | None = None) -> Recipe:
+        """Read search.toml, which names this model or none. Raises Usage where a key is missing, unknown or not a number."""
         try:
             tables = tomllib.loads(text)
         except tomllib.TOMLDecodeError:
             raise Usage("the search recipe is not valid TOML", path="search.toml") from None
         top = _exactly(tables, {"index", "query", "vectors"}, "")
-        vectors = _vectors(_exactly(top["vectors"], {"use", *_names(Vectors)}, "vectors."))
+        vectors = _vectors(_exactly(top["vectors"], {"use", "by", *WEIGHTS}, "vectors."), model)
         index, query = _exactly(top["index"], _names(Index), "index."), _exactly(top["query"], _names(Query), "query.")
         own = _exactly(index["fields"], _names(Fields), "index.fields.")
         return cls(
@@ -139,21 +152,30 @@ class Recipe:
                 context=_numbers(Context, query["context"], "query.context."),
                 cues=_numbers(Cues, query["cues"], "query.cues."),
             ),
-            hashlib.sha256(WORDS_VERSION.encode() + canonical.encode(index) + (VECTORS_VERSION.encode() if vectors else b"")).digest(),
+            hashlib.sha256(WORDS_VERSION.encode() + canonical.encode(index) + (vectors.digest if vectors else b"")).digest(),
             vectors,
         )
 
 
 @lru_cache(maxsize=4)
-def of(text: str) -> Recipe:
-    """Return the recipe of the text of a search.toml: the same one for the same text."""
-    return Recipe.load(text)
+def of(text: str, model: EmbeddingRecipe | None = None) -> Recipe:
+    """Return the recipe of the text of a search.toml, which names this model or none: the same one for the same text."""
+    return Recipe.load(text, model)
+
+
+def named(text: str) -> str:
+    """Return by what the text of a search.toml makes vectors: "" where it makes none, or is not a recipe."""
+    try:
+        vectors = tomllib.loads(text)["vectors"]
+        return str(vectors["by"]) if vectors["use"] is True else ""
+    except (tomllib.TOMLDecodeError, KeyError, TypeError):
+        return ""
 
 
 @cache
 def shipped() -> Recipe:
     """Return the recipe of the shipped configs."""
-    return Recipe.load(settings.text("search.toml"))
+    return of(settings.text("search.toml"))
 
 
 def fixed(value: float) -> int:
@@ -161,11 +183,17 @@ def fixed(value: float) -> int:
     return round(value * UNIT)
 
 
-def _vectors(table: Mapping[str, Any]) -> Vectors | None:
+def _vectors(table: Mapping[str, Any], model: EmbeddingRecipe | None) -> Vectors | None:
     if not isinstance(table["use"], bool):
         raise Usage("the search recipe's vectors.use is neither true nor false", path="search.toml")
-    numbers = {name: _number(table[name], f"vectors.{name}") for name in _names(Vectors)}
-    return Vectors(**numbers) if table["use"] else None
+    if not isinstance(table["by"], str) or not table["by"]:
+        raise Usage(f"the search recipe's vectors.by is neither {WORDLLAMA} nor a recipe's name or file", path="search.toml")
+    numbers = {name: _number(table[name], f"vectors.{name}") for name in WEIGHTS}
+    if not table["use"]:
+        return None
+    if model is None and table["by"] != WORDLLAMA:
+        raise Usage("the search recipe names a model, and its recipe was not read", path=table["by"], hint="refold help vectors")
+    return Vectors(**numbers, model=model)
 
 
 def _names(section: type) -> set[str]:

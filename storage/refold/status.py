@@ -55,6 +55,7 @@ class Status:
     unfinished: int  # transactions that forbid changes
     incomplete_since: int | None  # the first entry that damage took for good: all that is derived from there on lacks it
     blocked: str | None = None  # why nothing is added, where the log was found damaged
+    vectors: str = ""  # of which model, and at which host, where one makes them by the search recipe
     lost: tuple[int, int] | None = None  # entries [first, end) that the vault has seen, and that are not in the log any more
     behind: tuple[int, int] | None = None  # entries [first, end) that the store has, where this is a copy of it
 
@@ -94,6 +95,7 @@ def read(store: Store, state: State) -> Status:
         lost=store.log.lost,
         behind=store.log.behind,
         calls=_calls(store),
+        vectors=_vectors(),
         unfinished=0 if journal.is_running(store.places) else sum(entry.forbids_changes for entry in journal.entries(store.places)),
     )
 
@@ -105,6 +107,16 @@ def _blocked(store: Store) -> str | None:
     except Blocked as error:
         return error.message
     return None
+
+
+def _vectors() -> str:
+    """Return which model makes vectors, and where the words are sent that it makes them of."""
+    search = recipes.search().vectors
+    if search is None or search.model is None:
+        return ""
+    from refold.fold.embedding import host
+
+    return f"{search.model.maker} at {host(search.model)}"
 
 
 def _calls(store: Store) -> Totals:

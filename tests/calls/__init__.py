@@ -6,7 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from refold.calls.gateway import Answer, Failed, Gateway, Manifest
+from refold.calls.checked import Manifest
+from refold.calls.gateway import Answer, Failed, Gateway
 from refold.calls.keys import Input, material, replay_tag
 from refold.calls.mode import Mode
 from refold.calls.pace import cost_of

@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from refold.calls import gateway as gateways
+from refold.calls import checked
 from refold.calls.gateway import Answer, Failed, Fault
 from refold.calls.provider import LISTENERS, PAST_US
 from refold.calls.recordings import Recordings
@@ -136,13 +136,13 @@ def of_litellm(**added: Any) -> Callable[[pytest.MonkeyPatch], None]:
 
 
 def in_rendering(patch: pytest.MonkeyPatch) -> None:
-    honest = gateways.render
+    honest = checked.render
 
     def planted(request: Request) -> Rendered:
         rendered = honest(request)
         return replace(rendered, body=rendered.body.replace(b"Say what", b"Say  what"))
 
-    patch.setattr(gateways, "render", planted)
+    patch.setattr(checked, "render", planted)
 
 
 def twice(patch: pytest.MonkeyPatch) -> None:

@@ -174,7 +174,7 @@ def test_a_fault_is_told_by_its_place_and_never_by_what_was_said(memory: Memory,
     def fails(*_: object, **__: object) -> None:
         raise ValueError("I live in Berlin.")
 
-    monkeypatch.setattr(Memory, "search", fails)
+    monkeypatch.setattr(Memory, "find", fails)
     with pytest.raises(ToolError, match=r"RF-INTERNAL-001: .* ValueError in refold\.mcp\.tools, line") as raised:
         ask(memory, ("memory_search", {"query": "x"}))
     assert "Berlin" not in str(raised.value)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import math
+import struct
 from dataclasses import dataclass
 from typing import Any
 
 from refold.calls.recording import Fault, Tokens
 from refold.calls.strict import parse
+from refold.fold.request import Task, json_text
 
 MODEL_CHARACTERS_MAX = 200
 FINISHED = {"stop": None, "length": Fault.CUT_OFF, "content_filter": Fault.FILTERED}
@@ -14,7 +18,7 @@ FINISHED = {"stop": None, "length": Fault.CUT_OFF, "content_filter": Fault.FILTE
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What a chat completion holds. `content` is "" where there is a fault."""
+    """What an answer holds; of a vector `content` is its components as a list in JSON. It is "" where there is a fault."""
 
     content: str
     fault: Fault | None
@@ -23,13 +27,14 @@ class Said:
     tokens: Tokens | None = None
 
 
-def read(status: int, answer: bytes) -> Said:
+def read(status: int, answer: bytes, task: Task) -> Said:
     """Return what an answer says, or why it is not usable."""
     if status != 200:
         return Said("", _of_status(status))
     try:
-        return _completion(parse(answer))
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError):
+        document = parse(answer)
+        return _vector(document) if task is Task.EMBED else _completion(document)
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError, struct.error):
         return Said("", Fault.MALFORMED)
 
 
@@ -43,8 +48,7 @@ def _of_status(status: int) -> Fault:
 
 def _completion(document: Any) -> Said:
     (choice,) = document["choices"]
-    reason, content, model = choice["finish_reason"], choice["message"]["content"], document.get("model")
-    model = model[:MODEL_CHARACTERS_MAX] if isinstance(model, str) else ""
+    reason, content, model = choice["finish_reason"], choice["message"]["content"], _model(document)
     tokens = _tokens(document.get("usage"))
     if not isinstance(reason, str):
         return Said("", Fault.UNFINISHED, "", model, tokens)
@@ -54,11 +58,28 @@ def _completion(document: Any) -> Said:
     return Said(content if fault is None else "", fault, reason[:MODEL_CHARACTERS_MAX], model, tokens)
 
 
-def _tokens(usage: Any) -> Tokens | None:
-    """Return the tokens that a provider counted; None where it says none: they are never guessed."""
+def _vector(document: Any) -> Said:
+    """Read a vector: numbers, or as base64 the float32 of its components, lowest byte first."""
+    (one,) = document["data"]
+    found = one["embedding"]
+    if isinstance(found, str):
+        raw = base64.b64decode(found, validate=True)
+        found = list(struct.unpack(f"<{len(raw) // 4}f", raw))
+    if not found or not all(type(each) in (int, float) and math.isfinite(each) for each in found):
+        return Said("", Fault.MALFORMED)
+    return Said(json_text(found), None, "", _model(document), _tokens(document.get("usage"), completion=0))
+
+
+def _model(document: Any) -> str:
+    model = document.get("model")
+    return model[:MODEL_CHARACTERS_MAX] if isinstance(model, str) else ""
+
+
+def _tokens(usage: Any, completion: int | None = None) -> Tokens | None:
+    """Return the tokens that a provider counted; None where it says none: they are never guessed. `completion` is where none are said."""
     if not isinstance(usage, dict):
         return None
-    counts = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    counts = usage.get("prompt_tokens"), usage.get("completion_tokens", completion)
     if not all(type(count) is int and 0 <= count < 1 << 48 for count in counts):
         return None
     return Tokens(*counts)

@@ -18,6 +18,7 @@ from refold.calls.recording import Recording
 from refold.calls.recordings import Recorded
 from refold.calls.strict import parse
 from refold.errors import Undeclared
+from refold.fold.embedding import told as vectored
 from refold.fold.prompt import told
 from refold.fold.request import (
     FRAME,
@@ -28,6 +29,7 @@ from refold.fold.request import (
     Request,
     Schema,
     Segment,
+    Task,
     Template,
     Voice,
     canonical_form,
@@ -79,7 +81,8 @@ def _of_request(made: Recording, inputs: tuple[EventId, ...], declared: Declared
         if texts is None:
             yield Breach.UNTILED
             return
-        segments = [_segment(named, text, inputs, declared) for named, text in zip(made.segments, texts, strict=True)]
+        task = Task(form.get("task", Task.CHAT))
+        segments = [_segment(named, text, inputs, declared, task) for named, text in zip(made.segments, texts, strict=True)]
         wrong = {segment for segment in segments if isinstance(segment, Breach)}
         yield from sorted(wrong)
         if wrong:
@@ -107,11 +110,11 @@ def _texts(made: Recording) -> list[str] | None:
     return texts if at == len(made.request) and len(texts) == len(made.segments) else None
 
 
-def _segment(named: list[str], text: str, inputs: tuple[EventId, ...], declared: Declared) -> Segment | Breach:
+def _segment(named: list[str], text: str, inputs: tuple[EventId, ...], declared: Declared, task: Task) -> Segment | Breach:
     """Return the segment of this name whose text is this, if the digest that it is named by is that of the text."""
     kind, name, digest = named
     if kind == "event":
-        return _event(EventId(canonical.unhex(name, 16)), canonical.unhex(digest, 32), text, declared)
+        return _event(EventId(canonical.unhex(name, 16)), canonical.unhex(digest, 32), text, declared, task)
     if kind == "fact":
         fact = FactRef(bytes.fromhex(name), canonical.unhex(digest, 32), text, inputs)
         return fact if fact.digest == fact_digest(fact.fact_id, text) else Breach.OTHER_BYTES
@@ -119,13 +122,14 @@ def _segment(named: list[str], text: str, inputs: tuple[EventId, ...], declared:
     return word if word_digest(word).hex() == digest else Breach.OTHER_BYTES
 
 
-def _event(event_id: EventId, digest: bytes, text: str, declared: Declared) -> EventRef | Breach:
+def _event(event_id: EventId, digest: bytes, text: str, declared: Declared, task: Task) -> EventRef | Breach:
     found = declared(event_id)
     if found is None or found[1] != digest:
         return Breach.UNDECLARED
     content = text.encode()
     try:
-        whole = told(found[0], len(json.loads(text)["text"]))  # a recipe says how much of a long text is told
+        # A recipe says how much of a long text is told.
+        whole = vectored(found[0], len(text)) if task is Task.EMBED else told(found[0], len(json.loads(text)["text"]))
     except SPELLED:
         return Breach.OTHER_BYTES
     return EventRef(event_id, digest, content) if whole == content else Breach.OTHER_BYTES
@@ -142,7 +146,8 @@ def _request(form: dict[str, Any], segments: list[Segment], made: Recording) -> 
         if sha256(text.encode()).hexdigest() != digest:
             raise ValueError("another schema")
         schema = Schema(name, text)
-    return Request(form["adapter"], form["api_base"], form["model"], messages, schema, **fields, draw=made.draw)
+    asked = form["adapter"], form["api_base"], form["model"], messages, schema
+    return Request(*asked, **fields, draw=made.draw, task=Task(form.get("task", Task.CHAT)))
 
 
 def _says_the_same(made: Recording) -> bool:

@@ -15,21 +15,20 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from dataclasses import dataclass, replace
 
 from refold.calls import answers
-from refold.calls.keys import Input, material, replay_tag
+from refold.calls.checked import Checked, Checks, Manifest
 from refold.calls.mode import Mode
 from refold.calls.pace import Budget, Ledger, Nanos, Pace, Spent, cost_of, pause_seconds
 from refold.calls.provider import Attempt, Provider
 from refold.calls.recording import Fault, Recording, Tokens
 from refold.calls.recordings import Recorded, Recordings, Unrecorded
-from refold.calls.strict import parse
-from refold.errors import KeyMissing, NotRecorded, Undeclared
+from refold.calls.threads import Threads
+from refold.errors import KeyMissing, NotRecorded
 from refold.fold.recipe import Limits, Price
-from refold.fold.request import Declared, Rendered, Request, canonical_form, json_text, render
-from refold.model import EventId
+from refold.fold.request import Request, Task
 from refold.outside import Clock, Random
 from refold.store import Store
 
@@ -67,28 +66,6 @@ class Failed:
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
-    """What the requests of a run may be made of, and how the keys of the events behind them are derived."""
-
-    declared: Declared
-    inputs: Mapping[EventId, Input]
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    """A request that was checked and rendered."""
-
-    request: Request
-    inputs: tuple[Input, ...]
-    rendered: Rendered
-    canonical_form: bytes
-    joined: bytes  # K
-
-    def tag(self, draw: int) -> bytes:
-        return replay_tag(self.joined, self.canonical_form, self.rendered.body, draw)
-
-
-@dataclass(frozen=True, slots=True)
 class _Outcome:
     """What asking came to: the attempts in order, and why the last is of no use where it is not."""
 
@@ -100,7 +77,7 @@ class _Outcome:
 class _Slot:
     """One request on its way through the window."""
 
-    asked: _Asked
+    asked: Checked
     draw: int
     tag: bytes
     kept: Recorded | None = None  # the recording that answers it
@@ -141,9 +118,9 @@ class Gateway:
         self._pace = Pace(limits.requests_per_minute, limits.tokens_per_minute, clock=time.monotonic, sleep=self._sleep)
         self._ledger = Ledger(budget or Budget())
         self._ready = READY if budget in (None, Budget()) else 0
-        self._providers: dict[tuple[str, str], Provider] = {}
+        self._providers: dict[tuple[str, str, Task], Provider] = {}
         self._going: list[Generator[Answer | Failed]] = []
-        self._rest: dict[tuple[object, ...], str] = {}  # what follows the messages of a request, by what it follows from
+        self._checks = Checks()
 
     @property
     def spent(self) -> Spent:
@@ -175,10 +152,10 @@ class Gateway:
         at_once = self._limits.concurrency
         window: deque[_Slot] = deque()
         self._recordings.follow()
-        with ThreadPoolExecutor(at_once + self._ready, thread_name_prefix="refold-call") as pool:
+        with Threads(at_once + self._ready) as pool:
             try:
                 for request, manifest in requests:
-                    window.append(self._begin(self._checked(request, manifest), window, pool))
+                    window.append(self._begin(self._checks.checked(request, manifest, self._store.keyring), window, pool))
                     if len(window) >= AHEAD * at_once:
                         yield from self._finish(window, TOGETHER * at_once)
                 while window:
@@ -190,37 +167,9 @@ class Gateway:
     def recorded(self, request: Request, manifest: Manifest) -> bool:
         """Whether a recording would answer a request, so that nothing were sent. Raises as `answer` does."""
         self._recordings.follow()
-        return self._found(self._checked(request, manifest)).kept is not None
+        return self._found(self._checks.checked(request, manifest, self._store.keyring)).kept is not None
 
-    def _checked(self, request: Request, manifest: Manifest) -> _Asked:
-        """Render a request that is made of what the run declares, and of nothing else."""
-        if type(request) is not Request:
-            raise TypeError(f"a request is expected, found {type(request).__name__}")
-        if not all(manifest.declared.admits(segment) for segment in request.segments):
-            raise Undeclared("a request has a segment that this run does not declare; nothing was sent")
-        if not manifest.inputs.keys() >= set(request.event_ids):
-            raise Undeclared("a request rests on an event that this run does not declare; nothing was sent")
-        rendered = render(request)
-        if rendered.body != self._said(request):
-            raise Undeclared("a rendering says something else than its segments; nothing was sent")
-        inputs = tuple(manifest.inputs[event_id] for event_id in request.event_ids)
-        return _Asked(request, inputs, rendered, canonical_form(request), material(self._store.keyring, inputs))
-
-    def _said(self, request: Request) -> bytes:
-        """Return what a rendering has to say, put together without it: what follows the messages once, for it is the recipe's own."""
-        messages = [{"role": str(one.voice), "content": "".join(segment.text for segment in one.segments)} for one in request.messages]
-        of_recipe = request.parameters, request.schema, request.extra_body
-        if of_recipe not in self._rest:
-            fields = {name: parse(value.encode()) for name, value in request.parameters}
-            if request.schema is not None:
-                form = {"name": request.schema.name, "strict": True, "schema": parse(request.schema.text.encode())}
-                fields["response_format"] = {"type": "json_schema", "json_schema": form}
-            fields |= {name: parse(value.encode()) for name, value in request.extra_body}
-            self._rest[of_recipe] = json_text(fields)[1:]
-        rest = self._rest[of_recipe]
-        return f"{json_text({'model': request.model, 'messages': messages})[:-1]}{',' * (rest != '}')}{rest}".encode()
-
-    def _begin(self, asked: _Asked, window: deque[_Slot], pool: ThreadPoolExecutor) -> _Slot:
+    def _begin(self, asked: Checked, window: deque[_Slot], pool: Threads) -> _Slot:
         """Find the recording that answers a request, or ask."""
         slot = self._found(asked)
         if slot.kept is not None and self._mode is not Mode.VERIFY:
@@ -232,7 +181,7 @@ class Gateway:
             slot.future = pool.submit(self._ask, self._provider(asked.request), asked, slot.draw)
         return slot
 
-    def _found(self, asked: _Asked) -> _Slot:
+    def _found(self, asked: Checked) -> _Slot:
         """Return a slot with the recording that answers a request: of the newest draw that has an answer, the oldest one."""
         found = self._recordings.find(asked.inputs, asked.joined, asked.canonical_form, asked.rendered.body)
         if self._mode is Mode.REFRESH:
@@ -246,7 +195,7 @@ class Gateway:
             return _Slot(asked, kept.recording.draw, kept.recording.replay_tag, kept)
         return _Slot(asked, asked.request.draw, asked.tag(asked.request.draw))
 
-    def _refreshed(self, asked: _Asked, found: Sequence[Recorded]) -> _Slot:
+    def _refreshed(self, asked: Checked, found: Sequence[Recorded]) -> _Slot:
         """Return a slot for a draw that nobody made yet, or for the one that this run made, where it folds again: it is paid for."""
         draw = 1 + max(one.recording.draw for one in found) if found else asked.request.draw
         ours = [one for one in found if one.run == self.run and one.recording.fault is None]
@@ -255,14 +204,14 @@ class Gateway:
         return _Slot(asked, draw, asked.tag(draw), kept)
 
     def _provider(self, request: Request) -> Provider:
-        key = request.adapter, request.api_base
+        key = request.adapter, request.api_base, request.task
         if key not in self._providers:
             self._providers[key] = Provider(
                 *key, timeout_seconds=self._limits.timeout_seconds, connections=self._limits.concurrency, env=self._env
             )
         return self._providers[key]
 
-    def _ask(self, provider: Provider, asked: _Asked, draw: int) -> _Outcome:
+    def _ask(self, provider: Provider, asked: Checked, draw: int) -> _Outcome:
         """Ask until there is an answer, or there will be none. Runs in a thread of its own."""
         attempts: list[Recording] = []
         fault: Fault | None = None
@@ -287,8 +236,8 @@ class Gateway:
         self._ledger.settle(fault)
         return _Outcome(tuple(attempts), fault)
 
-    def _attempted(self, asked: _Asked, draw: int, number: int, got: Attempt, started: int) -> Recording:
-        said = answers.read(got.status, got.answer)
+    def _attempted(self, asked: Checked, draw: int, number: int, got: Attempt, started: int) -> Recording:
+        said = answers.read(got.status, got.answer, asked.request.task)
         if got.fault is not None:
             said = replace(said, content="", fault=got.fault)
         cost = cost_of(said.tokens, None if self._price is None else (self._price.input, self._price.output))
@@ -397,4 +346,4 @@ def _result(slot: _Slot, recording: Recording, call_id: bytes, *, made: bool) ->
 
 
 def _content(recording: Recording) -> str:
-    return answers.read(recording.status, recording.answer).content
+    return answers.read(recording.status, recording.answer, recording.task).content

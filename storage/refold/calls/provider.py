@@ -11,18 +11,19 @@ import json
 import logging
 import os
 import warnings
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from refold.calls.recording import Fault, Form
 from refold.calls.strict import parse
+from refold.calls.threads import Threads
 from refold.errors import ModelFailed, Undeclared, Usage
-from refold.fold.request import Rendered, Request, json_text
+from refold.fold.request import Rendered, Request, Task, json_text
 
 if TYPE_CHECKING:
     from refold.calls.wire import Sending, Wire
@@ -47,6 +48,8 @@ PARAMETERS = frozenset(  # of a chat completion; whatever else litellm takes ste
         *("logit_bias", "reasoning_effort", "thinking", "verbosity", "service_tier", "response_format"),
     )
 )
+OF_VECTORS = frozenset(("dimensions", "encoding_format"))  # the same, of a request for a vector
+PATHS = {Task.CHAT: "chat/completions", Task.EMBED: "embeddings"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +66,20 @@ class Attempt:
 
 
 class Provider:
-    """One endpoint. Threads share it."""
+    """One endpoint, for one task. Threads share it."""
 
     def __init__(
-        self, adapter: str, api_base: str, *, timeout_seconds: float, connections: int, env: Mapping[str, str] = os.environ
+        self,
+        adapter: str,
+        api_base: str,
+        task: Task = Task.CHAT,
+        *,
+        timeout_seconds: float,
+        connections: int,
+        env: Mapping[str, str] = os.environ,
     ) -> None:
         self._litellm = _litellm()
+        self._task = task
         self._adapter = adapter
         self._api_base = api_base
         self._timeout = timeout_seconds
@@ -80,7 +91,7 @@ class Provider:
             from refold.calls.wire import Wire
 
             key = env.get(KEY) or NO_KEY
-            self._wire = Wire(f"{api_base}/chat/completions", key, connections=connections)
+            self._wire = Wire(f"{api_base}/{PATHS[task]}", key, connections=connections)
             self._client = _client(api_base, key, self._wire)
 
     def attempt(self, request: Request, rendered: Rendered) -> Attempt:
@@ -101,12 +112,12 @@ class Provider:
         sending = Sending(rendered.body, unnamed(rendered.body, request.model), request.headers, self._timeout)
         body = parse(sending.composed)
         del body["model"]
-        messages = body.pop("messages")
+        ask, told = self._asking(body)
         try:
             with wire.expecting(sending):
-                self._litellm.completion(
+                ask(
                     model=f"{WIRE}/{UNNAMED}",
-                    messages=messages,
+                    **told,
                     client=self._client,
                     api_base=CLOSED,
                     api_key=NO_KEY,
@@ -126,6 +137,12 @@ class Provider:
             return self._captured(sending)
         raise Undeclared(f"litellm ended without sending the request through its transport ({what})") from None
 
+    def _asking(self, body: dict[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
+        """Take what is told out of a body; return what of litellm asks, and that under the name by which it takes it."""
+        name = "input" if self._task is Task.EMBED else "messages"
+        told = {name: body.pop(name)}
+        return (self._litellm.embedding if self._task is Task.EMBED else self._litellm.completion), told
+
     def _captured(self, sending: Sending) -> Attempt:
         if sending.undeclared:
             raise Undeclared(f"something that nothing declares was about to leave: {sending.undeclared}; nothing was sent")
@@ -134,15 +151,15 @@ class Provider:
 
     def _call(self, request: Request, rendered: Rendered) -> Attempt:
         body = parse(rendered.body)
-        messages, extra = body.pop("messages"), {name: body.pop(name) for name, _ in request.extra_body}
-        model = body.pop("model")
-        for name in sorted(body.keys() - PARAMETERS):
+        ask, told = self._asking(body)
+        extra, model = {name: body.pop(name) for name, _ in request.extra_body}, body.pop("model")
+        for name in sorted(body.keys() - (OF_VECTORS if self._task is Task.EMBED else PARAMETERS)):
             raise Usage(f"litellm cannot be handed the parameter {name} for this adapter", hint="refold help recipes")
         try:
             with self._free:
-                response = self._litellm.completion(
+                response = ask(
                     model=f"{self._adapter}/{model}",
-                    messages=messages,
+                    **told,
                     api_base=self._api_base or None,
                     timeout=self._timeout,
                     max_retries=0,
@@ -209,9 +226,9 @@ def _litellm() -> Any:
         litellm.telemetry = False
         _refuse_listeners(litellm)
         nowhere = _client(NOWHERE, NO_KEY, Wire(f"{NOWHERE}/chat/completions", NO_KEY, connections=1))
-        with ThreadPoolExecutor(1) as apart:
+        with Threads(1) as apart:
             named = {"model": f"{WIRE}/none", "messages": [], "client": nowhere, "api_base": CLOSED, "max_retries": 0}
-            apart.submit(litellm.completion, **named).result()
+            apart.submit(partial(litellm.completion, **named)).result()
     return litellm
 
 

@@ -14,7 +14,7 @@ from enum import StrEnum
 from typing import Any
 
 from refold import canonical
-from refold.fold.request import Spans
+from refold.fold.request import Spans, Task
 
 VERSION = 1
 
@@ -35,7 +35,7 @@ class Fault(StrEnum):
     RATE_LIMITED = "rate-limited"
     SERVER_ERROR = "server-error"
     REFUSED = "refused"  # the provider will not take this request
-    MALFORMED = "malformed"  # the answer is no chat completion
+    MALFORMED = "malformed"  # the answer is no chat completion, or no vector where one was asked for
     OVERLONG = "overlong"  # more bytes than an answer may have
     CUT_OFF = "cut-off"  # finish_reason is length: the answer is not whole
     FILTERED = "filtered"  # finish_reason is content_filter
@@ -80,6 +80,12 @@ class Recording:
     request: bytes
     wire: bytes
     answer: bytes
+
+    @property
+    def task(self) -> Task:
+        """What was asked for."""
+        form: Any = canonical.decode(self.canonical_form)
+        return Task(form.get("task", Task.CHAT))
 
     @property
     def segments(self) -> list[list[str]]:

@@ -12,6 +12,7 @@ from refold import given as given_as
 from refold.cli import absences, arguments, differences, explained, shown
 from refold.cli.command import FORMAT_VERSION, Command, opened, shortfalls
 from refold.cli.envelope import Outcome
+from refold.cli.vector_fold import unmeant
 from refold.cli.visible import plural, table, visible
 from refold.errors import Usage
 
@@ -65,7 +66,7 @@ def _search(given: Namespace) -> Outcome:
         lines += ["", *shown.explained(found)]
         lines += [f"searched too: {plural(unfolded, 'event')} that no fold has read yet"] if unfolded else []
         lines += ["what may not be seen from here took no part, and is not counted"]
-    return Outcome(data, lines, missing, (disclaimers.WORDS,), FORMAT_VERSION)
+    return Outcome(data, lines, [*missing, *unmeant(found.unmeant)], (disclaimers.WORDS,), FORMAT_VERSION)
 
 
 def _configure_context(command: ArgumentParser) -> None:
@@ -78,7 +79,8 @@ def _context(given: Namespace) -> Outcome:
         missing = shortfalls(memory)
         found = memory.context(_query(given), **arguments.scope(given), tokens=given.tokens)
     data = {"text": found.text, "tokens": found.tokens, "citations": list(found.citations)}
-    return Outcome(data, [visible(line) for line in found.text.split("\n")], missing, format_version=FORMAT_VERSION)
+    lines = [visible(line) for line in found.text.split("\n")]
+    return Outcome(data, lines, [*missing, *unmeant(found.unmeant)], format_version=FORMAT_VERSION)
 
 
 def _configure_facts(command: ArgumentParser) -> None:

@@ -85,21 +85,15 @@ def told(report: FoldReport, outcome: Outcome) -> Outcome:
     """Return the outcome of a fold with what its extractor adds to it."""
     spent = report.spent
     if spent is None:
-        return replace(outcome, disclaimers=(disclaimers.SYMBOLIC,))
-    data = {
-        **outcome.data,
-        "extractor": report.extractor,
-        "pending": report.pending,
-        "faults": dict(report.faults),
-        "spent": _spent(spent),
-        "currency": report.currency,
-    }
+        plain = replace(outcome, disclaimers=(disclaimers.SYMBOLIC,))
+        return plain if report.vectors is None else _pending(report, plain, "found by words alone until a model tells what they are about")
+    data = {**outcome.data, "extractor": report.extractor, "spent": spent_data(spent), "currency": report.currency}
     data["sources"] = [{"source": source, **asdict(cost)} for source, cost in _dearest(report)]
     profiles = report.profiles
     if profiles is not None:
         data["profiles"] = {name: getattr(profiles, name) for name in ("entities", "sentences", "dropped", "pending")}
     asked = f"asked      {plural(spent.calls, 'call')} of {report.extractor}, {spent.reused:,} answered by recordings"
-    lines = [*outcome.lines, visible(asked), f"took       {plural(spent.tokens, 'token')}, {_price(report, spent)}"]
+    lines = [*outcome.lines, visible(asked), f"took       {plural(spent.tokens, 'token')}, {price(report.currency, spent)}"]
     for source, cost in _dearest(report)[:SOURCES_SHOWN_MAX]:
         asked = f"{plural(cost.calls, 'call')}, {plural(cost.prompt_tokens + cost.completion_tokens, 'token')}"
         lines.append(visible(f"           {asked} about {source}"))
@@ -109,12 +103,21 @@ def told(report: FoldReport, outcome: Outcome) -> Outcome:
         dropped = ", ".join(f"{count:,} {why}" for why, count in profiles.dropped.items()) or "none"
         of = plural(profiles.entities, "entity", "entities")
         lines.append(f"profiles   {plural(profiles.sentences, 'sentence')} about {of}; dropped: {dropped}")
+    until = "nothing is known of these until a model answers, or patterns read them again"
+    return _pending(report, replace(outcome, data=data, lines=lines), until)
+
+
+def _pending(report: FoldReport, outcome: Outcome, until: str) -> Outcome:
+    """Return the outcome with what a model did not answer about, which the next fold asks again."""
+    profiles = report.profiles
+    data = {**outcome.data, "pending": report.pending, "faults": dict(report.faults)}
+    lines = [*outcome.lines]
     waiting = [plural(report.pending, "event")] if report.pending else []
     waiting += [plural(profiles.pending, "profile")] if profiles is not None and profiles.pending else []
     if not waiting:
         return replace(outcome, data=data, lines=lines)
     why = ", ".join(f"{count:,} {fault}" for fault, count in sorted(report.faults.items()))
-    lines.append(f"pending    {', '.join(waiting)}: nothing is known of these until a model answers, or patterns read them again")
+    lines.append(f"pending    {', '.join(waiting)}: {until}")
     message = f"{' and '.join(waiting)} pending, requests that failed: {why}; the next fold asks again"
     if report.faults.keys() == {BUDGET}:
         message = f"the budget of this fold is spent, {plural(report.pending, 'event')} pending: the next fold goes on, with as much again"
@@ -124,12 +127,12 @@ def told(report: FoldReport, outcome: Outcome) -> Outcome:
     return replace(outcome, data=data, lines=lines, findings=(finding,), **failed)
 
 
-def _price(report: FoldReport, spent: Spent) -> str:
+def price(currency: str, spent: Spent) -> str:
     """Return what calls cost, or that nobody can say it."""
-    if not report.currency:
+    if not currency:
         return "no price table in the recipe"
     uncounted = f", without {plural(spent.uncounted, 'answer')} of which no tokens were counted" if spent.uncounted else ""
-    return f"{spent.cost / NANOS:,.4f} {report.currency} by the price table{uncounted}"
+    return f"{spent.cost / NANOS:,.4f} {currency} by the price table{uncounted}"
 
 
 def _dearest(report: FoldReport) -> list[tuple[str, Cost]]:
@@ -138,6 +141,7 @@ def _dearest(report: FoldReport) -> list[tuple[str, Cost]]:
     return sorted(asked, key=lambda pair: (-pair[1].cost, -pair[1].prompt_tokens - pair[1].completion_tokens, pair[0]))
 
 
-def _spent(spent: Spent) -> dict[str, int]:
+def spent_data(spent: Spent) -> dict[str, int]:
+    """Return what was spent under the keys of the envelope."""
     names = ("calls", "reused", "failed", "differing", "prompt_tokens", "completion_tokens", "uncounted", "cost")
     return {name: getattr(spent, name) for name in names}

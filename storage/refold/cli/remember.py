@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from refold import disclaimers, times
-from refold.cli import arguments, model_fold, shown, supposed
+from refold.cli import arguments, model_fold, shown, supposed, vector_fold
 from refold.cli.command import FORMAT_VERSION, Command, behind, cautions, cut, incomplete_since, opened
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.progress import progress
@@ -178,6 +178,7 @@ def _plan(plan: FoldPlan) -> dict[str, object]:
         "reason": plan.reason.value,
         "full": plan.full,
         **model_fold.plan_data(plan),
+        **vector_fold.plan_data(plan),
     }
 
 
@@ -185,12 +186,12 @@ def _planned(plan: FoldPlan) -> Outcome:
     lines = [
         f"would fold {plural(plan.entries, 'entry', 'entries')} in {plural(len(plan.batches), 'batch', 'batches')}: {plan.reason.value}"
     ]
-    lines += model_fold.plan_lines(plan)
+    lines += [*model_fold.plan_lines(plan), *vector_fold.plan_lines(plan)]
     return Outcome({"plan": _plan(plan)}, lines, format_version=FORMAT_VERSION)
 
 
 def _folded(report: FoldReport) -> Outcome:
-    data = {"generation": report.generation, "size": report.size, "plan": _plan(report.plan), **report.counts}
+    data: dict[str, object] = {"generation": report.generation, "size": report.size, "plan": _plan(report.plan), **report.counts}
     head = report.checkpoint
     data["head"] = head and {"size": head.head.size, "root": head.head.root.hex(), "stands_on": head.stands_on, "taken": head.taken}
     data["closure_level"] = report.closure_level.value
@@ -202,6 +203,8 @@ def _folded(report: FoldReport) -> Outcome:
     ]
     if report.closure_level is not Level.DECLARED:
         lines.append(f"closure    {report.closure_level}")
+    data |= vector_fold.told_data(report)
+    lines += vector_fold.told_lines(report)
     return model_fold.told(report, Outcome(data, lines, format_version=FORMAT_VERSION))
 
 
@@ -261,6 +264,7 @@ def _status_data(status: Status) -> dict[str, object]:
         "edges": status.edges,
         "rejections": status.rejections,
         "profiles": status.profiles,
+        "vectors": status.vectors,
         "calls": {
             "total": status.calls.calls,
             "failed": status.calls.failed,
@@ -302,6 +306,7 @@ def status_lines(status: Status) -> list[str]:
         ("facts", facts_line(status)),
         ("said", f"{plural(status.assertions, 'assertion')}, {plural(status.edges, 'alias', 'aliases')}; rejected: {rejected}"),
         *([("profiles", _profiles(status.profiles))] if status.profiles else []),
+        *([("vectors", f"{status.vectors}: the words of events and queries are sent there")] if status.vectors else []),
         *([("calls", _calls(status.calls))] if status.calls.calls else []),
         ("keys", f"epoch {status.epoch}" + (", fenced: an erasure is under way" if status.fenced else "")),
         ("store", from_here(status.places.store)),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from refold.cli.erasure_topics import TOPICS as OF_ERASURE
 from refold.cli.place_topics import TOPICS as OF_PLACES
+from refold.cli.vector_topics import OF_VECTORS
 
 TOPICS = {
     **OF_PLACES,
@@ -340,30 +341,7 @@ graphiti:UUID. Words that it kept as they were said have their speaker.
 A move that was interrupted blocks changes until `refold migrate finalize ID --confirm ID` or `refold recover` completes it.
 """,
     ),
-    "vectors": (
-        "search by what is meant, beside the words",
-        """
-Search compares words and their stems. With vectors it also compares what texts are about, so that "vehicle" finds a car. They are made on
-this machine, in the fold, from weights that lie in a package: no text is sent anywhere.
-
-    pip install 'refold[embed]'
-    python -c "from refold import settings; print(settings.text('search.toml'), end='')" > search.toml
-                             beside the file that REFOLD_CONFIG names; then, in its last section:
-
-    [vectors]
-    use = true
-
-    refold fold              a full one: which search recipe a state was folded by is part of it, and until then search refuses
-
-The likeness of an event (the cosine of its vector, mixed with those of the turns beside it, and the query's) is added to its score,
-`weight` times; an event that shares no word with the query is found from `least` on. `refold search --explain` shows it as `likeness`. What
-no fold has read yet gets its vector when it is searched, so that it is found as well as the rest. Speakers' names are left out: of a query
-all that the asker may see, of an event its own speaker's.
-
-What is hidden from a principal takes no part: not even the turn before a visible one. A vector costs 256 bytes an event, on disk and in
-the memory of whoever searches. Measure what it is worth on questions of your own: `refold eval`. To switch it off, `use = false`, and fold.
-""",
-    ),
+    **OF_VECTORS,
     "stdin": (
         "`-`, for what should not stand in the command line",
         """

@@ -13,6 +13,9 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+import numpy as np
+import pyarrow as pa
+
 from refold import profiling, recipes
 from refold.asking import Asking, Model
 from refold.errors import ModelFailed, Usage
@@ -54,9 +57,11 @@ class Rebuild:
         """Begin on the generation that is current. Raises Usage where that was folded by something else than is asked for now."""
         relations, search = recipes.relations(), recipes.search()
         self._recipe = recipe
+        self._by_model = search.vectors is not None and search.vectors.model is not None
         self._builder = Builder(successor, None, relations=recipe_digest(relations, recipe), recipe=search, random=random)
         self._fold = partial(fold_batch, relations=relations)
         self.base = State.open(store)  # after the builder, which must not take a newer generation for what it began with
+        self._vectored = self.base.size if self.base.absent is None else 0  # entries of which there are vectors, but for those pending
         self.end = 0
         self.inputs: Counter[bool] = Counter()  # of the model: whether each request was made, or answered by a recording
         require_same(self.base, recipe)
@@ -74,13 +79,20 @@ class Rebuild:
         if carries:
             tags = Tags(successor.keyring.state_key)
             self._builder.add_rows(rekeyed(self.base, tags, without={*gone, *reread}))
+            if self._by_model:  # each follows from its event alone, and has no tag in it
+                vectors = self.base.table("vectors")
+                there = ~np.isin(vectors["seq"].to_numpy(), np.array(sorted(gone), np.uint64))
+                self._builder.add_rows({"vectors": vectors.filter(pa.array(there))})
         size = self.base.size if carries else successor.log.head.size
         self._read(successor, size, extract=not carries and not self._recipe, progress=progress)
+        kept = [seq for seq in self.base.pending if seq not in gone]
+        if self._by_model:
+            self._builder.leave_pending(kept)
         if self._recipe:
             if not carries:
                 changed = _all_blocks(successor, size, self._recipe)
             self._ask(successor, changed, ask)
-            self._builder.leave_pending(seq for seq in self.base.pending if seq not in reread and seq not in gone)
+            self._builder.leave_pending(seq for seq in kept if seq not in reread)
             self._tell(ask)
 
     def extend(self, successor: Store, end: int, *, progress: Report) -> None:
@@ -101,6 +113,8 @@ class Rebuild:
         for events, subjects in log.entries(first, end) if first < end else ():
             asserting = [event for event in events if event.asserts] if extract else []
             self._builder.add(events, self._fold([(event, log.fact_key(event)) for event in asserting]), subjects=subjects)
+            if self._by_model:  # an erasure waits for no model: what has no vector yet gets it in the next fold
+                self._builder.leave_pending(event.seq for event in events if event.seq >= self._vectored)
             if events:
                 progress(events[-1].seq + 1 - first, end - first)
         self.end = max(end, first)

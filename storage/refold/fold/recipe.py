@@ -89,35 +89,21 @@ class ModelRecipe:
     @classmethod
     def load(cls, text: str, *, name: str, prompt: Callable[[str], str]) -> ModelRecipe:
         """Read a recipe; `prompt` gives the words of a prompt file. Raises Usage, naming the key and what is expected."""
-        try:
-            tables = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError):
-            raise Usage("the recipe is not valid TOML", path=name, hint=HINT) from None
-        reader = _Reader(name)
-        top = reader.table(tables, "", needed=("adapter", "model", "api_base", "extract"), optional=OPTIONAL)
+        reader = Reader(name)
+        top = reader.table(reader.parsed(text), "", needed=("adapter", "model", "api_base", "extract"), optional=OPTIONAL)
         extract = reader.table(top["extract"], "extract", needed=("prompt", *_of(Blocks), "answer_tokens"))
-        recipe = cls(
+        return cls(
             name=name,
-            adapter=reader.matching(top["adapter"], "adapter", _NAME, "the name of a litellm provider, such as openai"),
-            api_base=reader.address(top["api_base"]),
-            model=reader.text(top["model"], "model"),
-            parameters=reader.fields(top.get("parameters", {}), "parameters"),
-            extra_body=reader.fields(top.get("extra_body", {}), "extra_body"),
-            headers=reader.headers(top.get("headers", {})),
+            **reader.asked(top),
             prompt=reader.prompt(extract["prompt"], "extract.prompt", prompt),
             blocks=Blocks(**{key: reader.count(extract[key], f"extract.{key}", least=key != "context") for key in _of(Blocks)}),
             answer_tokens=reader.count(extract["answer_tokens"], "extract.answer_tokens"),
-            price=reader.price(top["price"]) if "price" in top else None,
-            limits=reader.limits(top.get("limits", {})),
             profile=reader.profiles(top["profile"], prompt) if "profile" in top else None,
         )
-        if twice := {key for key, _ in recipe.parameters} & {key for key, _ in recipe.extra_body}:
-            raise reader.fault(f"extra_body.{min(twice)}", "not also among the parameters")
-        return recipe
 
     def asking(self, *, model: str | None = None, api_base: str | None = None) -> ModelRecipe:
         """Return the same recipe for another model or at another address. `openai/small` names the adapter too. Raises Usage."""
-        reader = _Reader(self.name)
+        reader = Reader(self.name)
         recipe = self
         if model is not None:
             adapter, slash, rest = model.partition("/")
@@ -159,7 +145,7 @@ def _prompt(value: Template | int) -> object:
     return [value.name, value.text] if isinstance(value, Template) else value
 
 
-class _Reader:
+class Reader:
     """Checks values of one recipe file."""
 
     def __init__(self, name: str) -> None:
@@ -178,6 +164,29 @@ class _Reader:
             if key not in value:
                 raise self.fault(f"{dot}{key}", "missing")
         return value
+
+    def parsed(self, text: str) -> object:
+        """Return what a file says. Raises Usage."""
+        try:
+            return tomllib.loads(text)
+        except (tomllib.TOMLDecodeError, RecursionError):
+            raise Usage("the recipe is not valid TOML", path=self._name, hint=HINT) from None
+
+    def asked(self, top: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what every recipe of a model says: who is asked and how, its price and its limits."""
+        found = {
+            "adapter": self.matching(top["adapter"], "adapter", _NAME, "the name of a litellm provider, such as openai"),
+            "api_base": self.address(top["api_base"]),
+            "model": self.text(top["model"], "model"),
+            "parameters": self.fields(top.get("parameters", {}), "parameters"),
+            "extra_body": self.fields(top.get("extra_body", {}), "extra_body"),
+            "headers": self.headers(top.get("headers", {})),
+            "price": self.price(top["price"]) if "price" in top else None,
+            "limits": self.limits(top.get("limits", {})),
+        }
+        if twice := {key for key, _ in found["parameters"]} & {key for key, _ in found["extra_body"]}:
+            raise self.fault(f"extra_body.{min(twice)}", "not also among the parameters")
+        return found
 
     def text(self, value: object, where: str) -> str:
         if not isinstance(value, str) or value != value.strip():

@@ -1,12 +1,13 @@
 """A request to a language model, made of declared segments only, and the one pure function that turns it into bytes.
 
-    Request   = adapter, api base, model, parameters, extra body, headers, schema, draw, and messages
+    Request   = task, adapter, api base, model, parameters, extra body, headers, schema, draw, and messages
     Message   = who speaks in it (system or user) and its segments, in order
     Segment   = EventRef | FactRef | Template | Config        nothing else: a string or a dict in its place is a TypeError
+              | Query                                         alone in a request for its vector, which is never recorded
 
 `render` gives the exact body that an OpenAI-compatible endpoint gets: JSON as httpx spells it (UTF-8, no spaces, nothing escaped that need
-not be), `model` and `messages` first, then parameters, `response_format` and extra body. Its spans say of every byte which segment it
-comes from; what comes from none is FRAME, the request's own fields and the punctuation of JSON.
+not be), `model` and `messages` first, or `input` where a vector is asked for, then parameters, `response_format` and extra body. Its spans
+say of every byte which segment it comes from; what comes from none is FRAME, the request's own fields and the punctuation of JSON.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ FRAME = -1
 VERSION = 1
 ID_BYTES = 16
 DIGEST_BYTES = 32
-RESERVED = frozenset(("model", "messages", "response_format", "stream", "n", "tools", "tool_choice", "functions", "function_call"))
+RESERVED = frozenset(("model", "messages", "input", "response_format", "stream", "n", "tools", "tool_choice", "functions", "function_call"))
 SECRET_HEADERS = frozenset(("authorization", "proxy-authorization", "api-key", "x-api-key", "cookie"))
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
@@ -90,8 +91,25 @@ class Config:
         _check(self, name=str, text=str)
 
 
-Segment = EventRef | FactRef | Template | Config
-SEGMENTS = (EventRef, FactRef, Template, Config)
+@dataclass(frozen=True, slots=True)
+class Query:
+    """What somebody asks memory. No event stands behind it, so nothing could make a recording of it go dark: there is none."""
+
+    text: str
+
+    def __post_init__(self) -> None:
+        _check(self, text=str)
+
+
+Segment = EventRef | FactRef | Template | Config | Query
+SEGMENTS = (EventRef, FactRef, Template, Config, Query)
+
+
+class Task(StrEnum):
+    """What is asked for."""
+
+    CHAT = "chat"  # an answer in words
+    EMBED = "embed"  # a vector of one text
 
 
 class Voice(StrEnum):
@@ -138,10 +156,11 @@ class Request:
     extra_body: tuple[Field, ...] = ()
     headers: tuple[tuple[str, str], ...] = ()
     draw: int = 0
+    task: Task = Task.CHAT
 
     def __post_init__(self) -> None:
         _check(self, adapter=str, api_base=str, model=str, messages=tuple, schema=(Schema, type(None)), parameters=tuple, extra_body=tuple)
-        _check(self, headers=tuple, draw=int)
+        _check(self, headers=tuple, draw=int, task=Task)
         _check_all(self.messages, Message)
         for pairs in (self.parameters, self.extra_body, self.headers):
             _check_all(pairs, tuple)
@@ -153,6 +172,11 @@ class Request:
         _require(RESERVED.isdisjoint(names), "a field of the body is the request's own")
         _require(SECRET_HEADERS.isdisjoint(name.lower() for name, _ in self.headers), "a header is a secret")
         _require(self.draw >= 0, "draws are numbered from nought")
+        kinds = [type(segment) for segment in self.segments]
+        if self.task is Task.EMBED:
+            _require(kinds in ([EventRef], [Query]) and self.schema is None, "a vector is asked for of one event, or of a query")
+        else:
+            _require(Query not in kinds, "a query is told to no model but for its vector")
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -194,6 +218,8 @@ class Declared:
         if isinstance(segment, FactRef):
             known = self.facts.get(segment.fact_id) == (segment.digest, segment.support)
             return known and segment.digest == fact_digest(segment.fact_id, segment.text)
+        if isinstance(segment, Query):
+            return False  # it is in no log, and what is in none is not recorded
         return word_digest(segment) in self.words
 
 
@@ -243,6 +269,7 @@ def canonical_form(request: Request) -> bytes:
         "headers": request.headers,
         "schema": None if schema is None else [schema.name, sha256(schema.text.encode()).hexdigest()],
         "messages": [[message.voice, [_named(segment) for segment in message.segments]] for message in request.messages],
+        **({} if request.task is Task.CHAT else {"task": request.task}),  # without it, as before there was another
     }
     return canonical.encode(form)
 
@@ -264,6 +291,8 @@ def _named(segment: Segment) -> list[str]:
         return ["event", segment.event_id.hex(), segment.digest.hex()]
     if isinstance(segment, FactRef):
         return ["fact", segment.fact_id.hex(), segment.digest.hex()]
+    if isinstance(segment, Query):
+        raise Undeclared("a query has no name: it is not recorded", hint="refold help vectors")
     return _named_words(segment)
 
 
@@ -274,8 +303,21 @@ def _named_words(segment: Template | Config) -> list[str]:
 
 def _pieces(request: Request) -> Iterator[tuple[int, str]]:
     """Yield the body piece by piece, each with the segment that it comes from."""
-    yield FRAME, f'{{"model":{encode_basestring(request.model)},"messages":['
-    index = 0
+    yield from _told(request)
+    for name, value in (*request.parameters, *_response_format(request.schema), *request.extra_body):
+        yield FRAME, f",{encode_basestring(name)}:{value}"
+    yield FRAME, "}"
+
+
+def _told(request: Request) -> Iterator[tuple[int, str]]:
+    """Yield the body up to its parameters."""
+    begun, index = f'{{"model":{encode_basestring(request.model)},', 0
+    if request.task is Task.EMBED:
+        yield FRAME, f'{begun}"input":"'
+        yield index, encode_basestring(request.segments[index].text)[1:-1]
+        yield FRAME, '"'
+        return
+    yield FRAME, f'{begun}"messages":['
     for place, message in enumerate(request.messages):
         yield FRAME, f'{"," if place else ""}{{"role":"{message.voice}","content":"'
         for segment in message.segments:
@@ -283,9 +325,6 @@ def _pieces(request: Request) -> Iterator[tuple[int, str]]:
             index += 1
         yield FRAME, '"}'
     yield FRAME, "]"
-    for name, value in (*request.parameters, *_response_format(request.schema), *request.extra_body):
-        yield FRAME, f",{encode_basestring(name)}:{value}"
-    yield FRAME, "}"
 
 
 def _response_format(schema: Schema | None) -> tuple[Field, ...]:

@@ -15,6 +15,7 @@ from refold.reading import Fact, Hit, Profile, Sentence
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from refold.calls.queries import Meant
     from refold.state.context import Context
     from refold.state.search import Found
     from refold.state.why import Explanation
@@ -49,12 +50,15 @@ class Ask(Opened):
         given.text(query, "query")
         given.whole_number(limit, "limit")
         view = self._view(user_id, agent_id, run_id)
+        meant = self._meant(query)
+        vector = meant.vector if meant else None
         with self._reading() as state:
             tail = self._tail.behind(state)
-            found = find(state, tail, self.store.log, view, query, limit=limit, explain=explain)
+            found = find(state, tail, self.store.log, view, query, limit=limit, explain=explain, meant=vector)
             if explain and self._principal is not None and not self.is_limited and not view.scope.is_empty:
-                everywhere = find(state, tail, self.store.log, View(), query, limit=1).left_out["matched"]
+                everywhere = find(state, tail, self.store.log, View(), query, limit=1, meant=vector).left_out["matched"]
                 found.left_out["outside_scope"] = everywhere - found.left_out["matched"]
+        found = replace(found, unmeant=_unmeant(meant))
         return replace(found, hits=[withheld.hit(hit) for hit in found.hits]) if self.is_limited else found
 
     def context(
@@ -66,8 +70,11 @@ class Ask(Opened):
         given.text(query, "query")
         given.whole_number(tokens, "tokens")
         view = self._view(user_id, agent_id, run_id)
+        meant = self._meant(query)
+        vector = meant.vector if meant else None
         with self._asking() as state:
-            return context(state, self._tail.behind(state), self.store.log, view, query, tokens=tokens)
+            found = context(state, self._tail.behind(state), self.store.log, view, query, tokens=tokens, meant=vector)
+        return replace(found, unmeant=_unmeant(meant))
 
     def facts(
         self,
@@ -177,3 +184,7 @@ class Ask(Opened):
         given.text(query, "query")
         with self._asking() as state:
             return sql(state, self.store.log, query)
+
+
+def _unmeant(meant: Meant | None) -> str:
+    return meant.fault.value if meant and meant.fault else ""

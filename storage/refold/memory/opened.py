@@ -7,9 +7,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
-from refold import given, settings
+from refold import given, recipes, settings
 from refold import store as stores
 from refold.errors import NotAllowed, Usage
 from refold.given import When
@@ -19,6 +19,10 @@ from refold.settings import Principal
 from refold.state.generation import State, reading
 from refold.state.unfolded import Unfolded
 from refold.store import Places, Store, places
+
+if TYPE_CHECKING:
+    from refold.calls.queries import Meant, Queries
+    from refold.fold.embedding import EmbeddingRecipe
 
 
 class Opened:
@@ -31,6 +35,7 @@ class Opened:
         self._random = random
         self._state = State.open(store)
         self._tail = Unfolded(store.log)
+        self._queries: dict[EmbeddingRecipe, Queries] = {}  # what asks for the vectors of queries, where a model makes them
 
     @classmethod
     def create(
@@ -69,6 +74,9 @@ class Opened:
 
     def close(self) -> None:
         """Drop keys, tables and files."""
+        for queries in self._queries.values():
+            queries.close()
+        self._queries.clear()
         self._state.close()
         self._tail = Unfolded(self.store.log)
         self.store.close()
@@ -82,7 +90,9 @@ class Opened:
     def seen_by(self, principal: Principal) -> Self:
         """Return this memory as a principal sees it: the same store, which is open as long as this one is. For the operator."""
         self._operator_only()
-        return type(self)(self.store, principal=principal, now=self._now, random=self._random)
+        seen = type(self)(self.store, principal=principal, now=self._now, random=self._random)
+        seen._queries = self._queries  # one connection for all of them
+        return seen
 
     @property
     def principal(self) -> Principal | None:
@@ -154,6 +164,15 @@ class Opened:
             as_of_time=None if isinstance(as_of, int) else given.moment(as_of, "as_of"),
             valid_at=given.moment(valid_at, "valid_at"),
         )
+
+    def _meant(self, query: str) -> Meant | None:
+        """Ask a model for the vector of a query; None where the search recipe names none. Raises Usage, Undeclared, ModelFailed."""
+        vectors = recipes.search().vectors
+        if vectors is None or vectors.model is None:
+            return None
+        from refold.calls.queries import Queries
+
+        return self._queries.setdefault(vectors.model, Queries(vectors.model)).meant(query)
 
     def _check_may_add(self, draft: Draft) -> None:
         if self._principal is not None:

@@ -21,6 +21,7 @@ from refold.receipts.form import Body
 from refold.state.digest import attested
 from refold.state.generation import State, reading
 from refold.store import Places, Store, open_store, places
+from refold.vectors import vectoring
 
 SEEDS = ("1", "2")
 DRAWN = "drawn"  # at random, when the process started
@@ -102,8 +103,14 @@ def _folded(where: Places, recipe: str, model: str, api_base: str) -> dict[str, 
     asks = recipe != SYMBOLIC
     choice = Choice.of(recipe, model=model or None, api_base=api_base or None, calls=Mode.REPLAY if asks else None)
     relations, search = recipes.relations(), recipes.search()
-    with open_store(where) as opened, modelled(opened, choice, require=None, now=clock) as (by, _):
-        report = folding.fold(opened, State.open(opened), relations=relations, recipe=search, full=True, now=clock, model=by)
+    with (
+        open_store(where) as opened,
+        modelled(opened, choice, require=None, now=clock) as (by, _),
+        vectoring(opened, Mode.REPLAY, now=clock) as vectors,
+    ):
+        report = folding.fold(
+            opened, State.open(opened), relations=relations, recipe=search, full=True, now=clock, model=by, vectors=vectors
+        )
         return _said(State.open(opened)) | {"model_calls": report.spent.calls if report.spent else 0}
 
 

@@ -22,6 +22,7 @@ from refold.state.digest import attested
 from refold.state.generation import STATE, State, read_current
 from refold.state.manifest import CURRENT, Pointer
 from refold.store import Places, Store, open_store
+from refold.vectors import Vectoring, vectoring
 from refold.verdict import Checkpoint, Kind, Verdict
 
 
@@ -71,10 +72,20 @@ def is_of(state: State, choice: Choice) -> bool:
     return can_extend(state, relations=recipe_digest(recipes.relations(), choice.recipe), recipe=recipes.search())
 
 
-def replay(store: Store, state: State, until: int, *, model: Model | None = None, now: Clock, random: Random) -> FoldReport:
+def replay(
+    store: Store,
+    state: State,
+    until: int,
+    *,
+    model: Model | None = None,
+    vectors: Vectoring | None = None,
+    now: Clock,
+    random: Random,
+) -> FoldReport:
     """Fold the entries from where a state ends up to `until`, and publish. Raises Corrupt, Moved, Locked, WriteFailed."""
     relations, recipe = recipes.relations(), recipes.search()
-    work = Fold(store, state, relations=relations, recipe=recipe, until=point(store, until), random=random, model=model)
+    end = point(store, until)
+    work = Fold(store, state, relations=relations, recipe=recipe, until=end, random=random, model=model, vectors=vectors)
     if work.plan.first != state.size or work.plan.reason not in (Reason.NEW, Reason.NOTHING, Reason.FIRST):
         raise Corrupt(f"the entries below {until} would all have to be read again: {work.plan.reason.value}", hint="refold audit --log")
     for first, end in work.plan.batches:
@@ -148,12 +159,15 @@ def _gone_on(
     choice = recorded()
     if state.absent is None and not is_of(state, choice):
         return None, "the state was made by another recipe than the settings name, and is left as it is: refold fold makes one by theirs"
-    with extractors.modelled(store, choice, require=None, now=now, random=random) as (model, _):
+    with (
+        extractors.modelled(store, choice, require=None, now=now, random=random) as (model, _),
+        vectoring(store, Mode.REPLAY, now=now, random=random) as vectors,
+    ):
         if is_intact:
             relations, recipe = recipes.relations(), recipes.search()
-            folding.fold(store, state, relations=relations, recipe=recipe, now=now, random=random, model=model)
+            folding.fold(store, state, relations=relations, recipe=recipe, now=now, random=random, model=model, vectors=vectors)
         elif began < until or state.absent is not None:
-            replay(store, state, until, model=model, now=now, random=random)
+            replay(store, state, until, model=model, vectors=vectors, now=now, random=random)
     state.close()
     after = State.open(store)
     done = Replay(began, after.size, after.number, proof, prove(after, checkpoints))

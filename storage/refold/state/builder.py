@@ -123,6 +123,10 @@ class Builder:
         self._rows.add_folded(events, folded)
         self._voids.update(voids)
 
+    def add_vectors(self, vectors: Iterable[tuple[int, bytes]]) -> None:
+        """Take in what a model says each of some events is about; of one it is taken in once."""
+        self._rows.add_rows(tables.VECTORS, vectors)
+
     def add_rows(self, rows: Mapping[str, pa.Table]) -> None:
         """Take in finished rows of several tables, each in its order, of events that are taken in by themselves."""
         runs = self._write_runs((name, [table]) for name, table in rows.items() if table.num_rows)

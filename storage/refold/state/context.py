@@ -44,13 +44,19 @@ class Context:
     text: str
     tokens: int
     citations: tuple[str, ...]
+    unmeant: str = ""  # as in what a search found
 
 
-def context(state: State, tail: Sequence[Event], log: Log, view: View, query: str, *, tokens: int = 300) -> Context:
-    """Return what helps to answer a query. Facts take at most half of the budget; a line that does not fit is left out. Raises Usage."""
+def context(
+    state: State, tail: Sequence[Event], log: Log, view: View, query: str, *, tokens: int = 300, meant: bytes | None = None
+) -> Context:
+    """Return what helps to answer a query. Facts take at most half of the budget; a line that does not fit is left out. Raises Usage.
+
+    `meant` is the query's vector where a model makes them.
+    """
     if tokens < 1:
         raise Usage("the budget of tokens is below one")
-    hits = search(state, tail, log, view, query, limit=EVENTS_MAX)
+    hits = search(state, tail, log, view, query, limit=EVENTS_MAX, meant=meant)
     held = _facts(state, log, view, query)
     found = _ranked([fact for fact in held.values() if fact.standing is Standing.HOLDS], query, hits)
     told, spent = _fitting([_fact_line(fact, log) for fact in found], tokens // 2)

@@ -121,7 +121,8 @@ class Corpus:
         self.scopes: dict[int, int] = {}
         self.audiences: dict[int, int] = {}
         self.labels = Labels(state.table("labels"))
-        self._components = DIMENSIONS if recipe.vectors else 0
+        self._by_model = recipe.vectors.model if recipe.vectors else None
+        self._components = (self._by_model.components if self._by_model else DIMENSIONS) if recipe.vectors else 0
         self.folded = self._columns(state.table("events", COLUMNS), state.table("vectors") if recipe.vectors else VECTORS.empty)
         self._grown = Growing(self.folded)
         self.tail: list[Event] = []
@@ -185,13 +186,22 @@ class Corpus:
         )
 
     def _vectors(self, rows: pa.Table, seqs: np.ndarray) -> np.ndarray:
-        """Return the vectors of events as one array. Raises Corrupt where they are not those of the events."""
-        if self._components and not np.array_equal(rows["seq"].to_numpy(), seqs):
+        """Return the vectors of events as one array; zeros for those that a model was not asked about yet.
+
+        Raises Corrupt where they are not those of the events.
+        """
+        found = np.zeros((len(seqs), self._components), np.int8)
+        if not self._components:
+            return found
+        given, raw = rows["seq"].to_numpy(), b"".join(map(_contents, rows["vector"].chunks))
+        is_whole, are_some = np.array_equal(given, seqs), bool(self._by_model) and bool(np.isin(given, seqs).all())
+        if len(raw) != len(given) * self._components or not (is_whole or are_some):
             raise Corrupt("the vectors of the state are not those of its events", hint=REBUILD)
-        raw = b"".join(
-            chunk.buffers()[1][chunk.offset * DIMENSIONS : (chunk.offset + len(chunk)) * DIMENSIONS] for chunk in rows["vector"].chunks
-        )
-        return np.frombuffer(raw, np.int8).reshape(len(seqs), self._components)
+        vectors = np.frombuffer(raw, np.int8).reshape(len(given), self._components)
+        if is_whole:
+            return vectors
+        found[np.searchsorted(seqs, given)] = vectors
+        return found
 
     def _sessions_of_tail(self) -> np.ndarray:
         """Return all events of the sessions that the tail has events of, in order."""
@@ -212,6 +222,15 @@ class Corpus:
             joined = pa.concat_tables(self._chunks[-count:])
             order = np.argsort(joined["term"].to_numpy(), kind="stable")
             self._chunks[-count:] = [joined.take(pa.array(order)).combine_chunks()]
+
+
+def _contents(chunk: pa.Array) -> bytes:
+    """Return the values of a chunk of binary, one after the other."""
+    _, offsets, content = chunk.buffers()
+    if content is None:
+        return b""
+    first, end = np.frombuffer(offsets, np.int32)[[chunk.offset, chunk.offset + len(chunk)]]
+    return content[int(first) : int(end)].to_pybytes()
 
 
 def _codes(column: pa.ChunkedArray, code: Any) -> np.ndarray:

@@ -65,8 +65,8 @@ def _canonical(column: pa.ChunkedArray) -> Iterator[bytes | pa.Buffer]:
     if pa.types.is_list(array.type):
         yield from _canonical(pa.chunked_array([array.value_lengths()]))
         yield from _canonical(pa.chunked_array([array.flatten()]))
-    elif pa.types.is_string(array.type):
-        text = array.fill_null("").cast(pa.binary())
+    elif pa.types.is_string(array.type) or pa.types.is_binary(array.type):
+        text = array.cast(pa.binary()).fill_null(b"")
         lengths = [len(value) for value in text.to_pylist()]
         yield pa.array(lengths, pa.uint64()).buffers()[1]
         yield b"".join(text.to_pylist())

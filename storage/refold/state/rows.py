@@ -33,7 +33,7 @@ class Rows:
     def __init__(self, tags: Tags, recipe: Recipe) -> None:
         self._tags = tags
         self._postings = Postings(recipe.index, Terms(tags, Stems(recipe.index.stop)))
-        self._embedder = embedder() if recipe.vectors else None
+        self._embedder = embedder() if recipe.vectors and recipe.vectors.model is None else None
         self._columns = {name: _columns(table) for name, table in TABLES.items() if table is not tables.POSTINGS}
         self._labels: dict[int, tuple[int, str]] = {}
         self._mentions: set[tuple[int, int, str, str | None]] = set()

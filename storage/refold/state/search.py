@@ -50,6 +50,7 @@ class Found:
 
     hits: list[Hit]
     left_out: dict[str, int]
+    unmeant: str = ""  # why a model gave no vector of the query, where one is asked: what was found shares words with it
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,12 +75,14 @@ def search(
     limit: int = 10,
     explain: bool = False,
     recipe: Recipe | None = None,
+    meant: bytes | None = None,
 ) -> list[Hit]:
     """Return the events that say most about a query, best first. `tail` is every event of the log behind the state, in order.
 
-    The view must be one that somebody chose: with an empty scope and no labels it is the operator's, who sees everything.
+    The view must be one that somebody chose: with an empty scope and no labels it is the operator's, who sees everything. `meant` is the
+    query's vector where a model makes them: without it, words alone are compared.
     """
-    return find(state, tail, log, view, query, limit=limit, explain=explain, recipe=recipe).hits
+    return find(state, tail, log, view, query, limit=limit, explain=explain, recipe=recipe, meant=meant).hits
 
 
 def find(
@@ -92,13 +95,14 @@ def find(
     limit: int = 10,
     explain: bool = False,
     recipe: Recipe | None = None,
+    meant: bytes | None = None,
 ) -> Found:
     """Search, and say what was left out. Raises Usage, Corrupt."""
     if limit < 1:
         raise Usage("the limit is below one")
     searcher = searcher_of(state, recipe or recipes.search())
     with searcher.turn:
-        scored, left_out = searcher.score(tail, view, query)
+        scored, left_out = searcher.score(tail, view, query, meant)
     hits: list[Hit] = []
     for row in range(len(scored.seqs)):
         if len(hits) == limit:
@@ -161,11 +165,11 @@ class Searcher:
         self._groups: OrderedDict[tuple[int, int], tuple[np.ndarray, ...]] = OrderedDict()
         self._views: OrderedDict[tuple[View, int], Seen] = OrderedDict()
 
-    def score(self, tail: Sequence[Event], view: View, query: str) -> tuple[Scored, dict[str, int]]:
+    def score(self, tail: Sequence[Event], view: View, query: str, meant: bytes | None = None) -> tuple[Scored, dict[str, int]]:
         """Return the candidates of a query, best first, and counts of what was left out."""
         self._corpus.follow(tail)
         seen = self._seen(view)
-        asked = self._asked(query, seen)
+        asked = self._asked(query, seen, meant)
         matched, unknown = self._matched(asked, seen)
         total = score.sums(matched, self.recipe.query, seen.layout.size) if matched else np.zeros(seen.layout.size, np.int64)
         occupied = seen.layout.event_at != NOBODY  # the empty places between sessions were reached as well
@@ -197,7 +201,7 @@ class Searcher:
             self._views.popitem(last=False)
         return seen
 
-    def _asked(self, query: str, seen: Seen) -> Asked:
+    def _asked(self, query: str, seen: Seen, meant: bytes | None) -> Asked:
         words, names, person = words_of(query), self._corpus.names, self._corpus.names.person
         kept = [word for word in words if self._stems.of(word) is not None]
         speakers = {word: [code for code in names.by_word.get(word, ()) if seen.speaks[code]] for word in kept}
@@ -208,11 +212,14 @@ class Searcher:
             [term] = self._terms.of([word])
             weight = fixed(self.recipe.query.names) if speakers[word] else UNIT
             weights[term] = min(weight, weights.get(term, UNIT))
-        vector = self._vector(without(words, {word for word in kept if speakers[word]})) if kept else None
+        vector = self._vector(without(words, {word for word in kept if speakers[word]}), meant) if kept else None
         return Asked(weights, persons, Dates(query), asks_when(query), len(words) - len(kept), vector)
 
-    def _vector(self, words: Sequence[str]) -> np.ndarray | None:
-        vector = np.frombuffer(embedder().vector(words), np.int8) if self.recipe.vectors else None
+    def _vector(self, words: Sequence[str], meant: bytes | None) -> np.ndarray | None:
+        """Return the vector of a query: a model's, which was told it as it is, or that of its words but for the names of who speaks."""
+        if self.recipe.vectors and self.recipe.vectors.model is None:
+            meant = embedder().vector(words)
+        vector = np.frombuffer(meant, np.int8) if self.recipe.vectors and meant else None
         return vector if vector is not None and vector.any() else None
 
     def _likeness(self, asked: Asked, seen: Seen) -> Likeness | None:

@@ -184,7 +184,7 @@ PROFILES = _table(
     optional=("call_id",),
     group_rows=2_048,
 )
-VECTORS = _table("vectors", {"seq": _U64, "vector": pa.binary(256)}, "seq")  # of an event's own words; the neighbours' are mixed in at read
+VECTORS = _table("vectors", {"seq": _U64, "vector": pa.binary()}, "seq")  # of an event's own words; the neighbours' are mixed in at read
 POSTINGS = _table("postings", {"term": _U64, "seq": _U64, "x": _U16, "y": _U16}, "term seq", group_rows=32_768)
 
 TABLES: Mapping[str, Table] = {
