@@ -11,9 +11,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from refold import files, folding, recipes
-from refold.erase import epoch, footprint
+from refold.erase import epoch
 from refold.erase.find import concerning, find
-from refold.erase.model import Footprint, Selector, Target
+from refold.erase.footprint import Gathering
+from refold.erase.model import Selector, Target
 from refold.erase.reach import Census
 from refold.erase.residue import residue
 from refold.erase.run import run
@@ -56,36 +57,35 @@ def one_person(folder: Path, events: int, people: int, fenced: float) -> Iterato
     full = time.perf_counter() - begun
     worked = time.process_time() - worked
     begun = time.perf_counter()
-    target, known = somebody(store)
+    target, gathering = somebody(store)
     found = time.perf_counter() - begun
     started = now()
-    run(store, target, choice=Choice(), now=now)
+    run(store, target, choice=Choice(), watch=gathering.read, now=now)
     ended = now()
     begun = time.perf_counter()
-    scanned = residue(store, known)
+    scanned = residue(store, gathering.footprint)
     looked = time.perf_counter() - begun
     assert scanned.is_clean
     fence, lift = (moment(store, kind) for kind in (EntryKind.FENCE, EntryKind.LIFT))
     built = (fence - started) / 1e6
     note = f"of {events:,} events, {people:,} people; full fold {full:.1f} s, {100 * worked / full:.0f} % of it CPU"
-    yield Row("erasing one person: discovery, and what a scan has to look for", found / full, note=note)
+    yield Row("erasing one person: discovery, and what goes", found / full, note=note)
     yield Row("erasing one person: fence to lift", (lift - fence) / 1e6 / full, fenced, note=note)
-    yield Row("erasing one person: building the state before the fence", built / full, note=note)
+    yield Row("erasing one person: building the state before the fence, and what a scan has to look for", built / full, note=note)
     yield Row("erasing one person: the scan for what is left", looked / full, note=f"{scanned.bytes / 1e6:.0f} MB, {scanned.rows:,} rows")
     yield Row("erasing one person: discovery, building and scan together", (found + built + looked) / full, 0.6, note=note)
     yield Row("erasing one person: what is left to remove and look at", (ended - lift) / 1e6 / full, 0.2, note=note)
     store.close()
 
 
-def somebody(store: Store) -> tuple[Target, Footprint]:
-    """Search the log for one person; return what erases them, and what must not be found afterwards."""
+def somebody(store: Store) -> tuple[Target, Gathering]:
+    """Search the log for one person; return what erases them, and what gathers what must not be found afterwards."""
     state = State.open(store)
     found = find(store, state, Selector(aliases=ALIASES))
     state.close()
     target = Target(os.urandom(16), found.subjects, concerning(found), frozenset(), found.size, found.last_hash)
     # A short handle stands in megabytes of ciphertext by chance, and the digits of a number in a time in microseconds.
-    known = footprint.build(store, [alias for kind, alias in ALIASES if kind in (AliasKind.NAME, AliasKind.EMAIL)], target)
-    return target, known
+    return target, Gathering(store, [alias for kind, alias in ALIASES if kind in (AliasKind.NAME, AliasKind.EMAIL)], target)
 
 
 def moment(store: Store, kind: EntryKind) -> int:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pyarrow as pa
 
 from refold import folding, ingest, recipes
-from refold.erase.model import Decision, Mode, Reached, Target
+from refold.erase.model import Decision, Footprint, Mode, Reached, Request, Target
+from refold.erase.prove import gathering_of
 from refold.erase.run import run
 from refold.fold.ground import fold_batch
 from refold.keys.subjects import alias_tag, suppressed_alias
@@ -97,6 +98,14 @@ def target(store: Store, *names: str, parts: Collection[str] = (), mode: Mode = 
 
 def erase(store: Store, aim: Target, **rest: object) -> Reached:
     return run(store, aim, now=now, **rest)  # ty: ignore[invalid-argument-type]
+
+
+def footprint_of(store: Store, state: State, request: Request, aim: Target) -> Footprint:
+    """Return what must not be found after an erasure, by a log that has it still."""
+    gathering = gathering_of(store, state, request, aim)
+    for events in store.log.events():
+        gathering.read(events)
+    return gathering.footprint
 
 
 def ruth(store: Store, **rest: object) -> Target:

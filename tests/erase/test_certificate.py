@@ -48,7 +48,7 @@ from refold.scan.found import Scanned
 from refold.scan.needles import Needles
 from refold.store import Places, Store, open_store
 from tests.conftest import now
-from tests.erase.small import CANARY, erase, filled, fold, ruth
+from tests.erase.small import CANARY, draft, erase, filled, fold, footprint_of, ruth, say
 
 RECEIVED, DUE, ERASED = 1_733_000_000_000_000, 1_735_592_000_000_000, 1_733_011_200_000_000
 ALLOWED_COLUMNS = {"header", "payload", "payload_commit", "entry_hash"}
@@ -77,7 +77,7 @@ def proven(tmp_path_factory) -> Proven:
         state = fold(store)
         aim = ruth(store)
         request = requested(aim)
-        known = prove.footprint_of(store, state, request, aim)
+        known = footprint_of(store, state, request, aim)
         before = residue(store, known)
         state.close()
         reached = erase(store, aim)
@@ -103,6 +103,35 @@ def test_what_also_stands_in_what_stays_is_not_looked_for(tmp_path):
     assert "Ruth Kern" in known.needles
     assert "Ruth" not in known.needles
     assert known.shared > 0
+
+
+@pytest.mark.parametrize("folded", [None, 4, 0])
+def test_what_an_erasure_reads_is_all_that_stays_however_much_of_it_was_folded(tmp_path, folded):
+    with open_store(filled(tmp_path, folded=folded)) as store:
+        aim = ruth(store)
+        known = footprint.build(store, ["Ruth", "Ben"], aim)
+        gathering = footprint.Gathering(store, ["Ruth", "Ben"], aim)
+        erase(store, aim, watch=gathering.read)
+    assert gathering.footprint == known
+    assert known.shared == 1
+    assert "Ben" not in known.needles
+
+
+@pytest.mark.parametrize("folded", [None, 0])
+def test_what_comes_while_an_erasure_reads_is_looked_through_too(tmp_path, folded):
+    with open_store(filled(tmp_path, folded=folded)) as store:
+        aim = ruth(store)
+        gathering = footprint.Gathering(store, ["Ruth", CANARY], aim)
+        late = [draft("ben", "10", f"What does {CANARY} mean?")]
+
+        def watch(events):
+            if late:
+                say(store, late.pop())
+            gathering.read(events)
+
+        assert CANARY in gathering.footprint.needles
+        erase(store, aim, watch=watch)
+    assert CANARY not in gathering.footprint.needles
 
 
 def test_a_trace_that_somebody_left_refuses_the_certificate(proven, tmp_path):
@@ -322,7 +351,7 @@ def test_the_log_of_a_store_that_keeps_its_ciphertext_is_dark_and_certified(tmp_
         state = fold(store)
         aim = ruth(store, mode=Mode.KEEP_CIPHERTEXT)
         request = replace(requested(aim), mode=Mode.KEEP_CIPHERTEXT)
-        known = prove.footprint_of(store, state, request, aim)
+        known = footprint_of(store, state, request, aim)
         state.close()
         reached = erase(store, aim)
         proof = prove.prove(store, request, reached, known, erased_at=ERASED, now=now if now() > ERASED else lambda: ERASED)

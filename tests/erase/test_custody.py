@@ -13,7 +13,7 @@ from refold.receipts import verify
 from refold.receipts.certificate import Reason, State
 from refold.store import Store, own_vault
 from tests.conftest import now
-from tests.erase.small import erase, filled, fold, ruth
+from tests.erase.small import erase, filled, fold, footprint_of, ruth
 
 DAY = 86_400_000_000
 
@@ -31,7 +31,7 @@ def test_a_root_that_is_destroyed_later_is_an_exception_until_then(tmp_path):
     with Store(places, vault, random=os.urandom) as store:
         state, aim = fold(store), ruth(store)
         request = Request(aim.request_id, Selector(subjects=tuple(sorted(aim.subjects))), now(), now() + DAY, Stage.RUNNING, (), target=aim)
-        known = prove.footprint_of(store, state, request, aim)
+        known = footprint_of(store, state, request, aim)
         state.close()
         reached, erased_at = erase(store, aim), now()
         first = prove.prove(store, request, reached, known, erased_at=erased_at, now=now)

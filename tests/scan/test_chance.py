@@ -7,16 +7,20 @@ import sqlite3
 from contextlib import closing
 from uuid import uuid4
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from refold.log import parts
-from refold.scan.chance import written
+from refold.scan.chance import are_drawn, is_drawn, written
 from refold.scan.needles import Needles
 from refold.scan.walk import scan
 from refold.store import Store
 from tests.erase.small import draft, say
 
 SHORT = ("ada", "deb", "bob")
+VALUE = st.one_of(st.binary(max_size=32), st.text("a\xe9\u20ac\U0001f600", max_size=16).map(str.encode))
 BY_CHANCE = b" Ada; 7DEB9 !bob? " * 3  # what random bytes of some size hold
 
 
@@ -64,6 +68,12 @@ def test_a_short_name_is_not_found_in_digests_ids_and_signatures(place):
     put(place / "requests" / uuid4().hex, b'{"sealed":"%s"}' % hexes.encode())
     put(place / "log" / "parts" / f"{0:020d}-9deb1a7ada3c44f1.parquet", b"")
     assert not scan([place], Needles.of(SHORT)).hits
+
+
+@given(st.sampled_from([16, 32, 20]).flatmap(lambda size: st.lists(VALUE.map(lambda raw: raw.ljust(size, b"x")[:size]), min_size=1)))
+def test_a_column_of_ids_is_told_from_one_of_text_as_each_value_is(values):
+    rows = np.frombuffer(b"".join(values), np.uint8).reshape(len(values), -1)
+    assert are_drawn(rows).tolist() == [is_drawn(value) for value in values]
 
 
 BESIDE = ("log/commits/00.json", "receipts/a.json", "requests/a", "journal/a/journal.json", "witness/a", "tokens/ada.json")

@@ -8,12 +8,15 @@ keep. The control is something of an event that stays: a scan that does not find
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from hashlib import md5, sha1, sha256
 
 from refold import recipes
+from refold.erase.find import FIELDS_REMEMBERED_MAX, fields
 from refold.erase.model import Footprint, Target
+from refold.erase.reach import Census
+from refold.errors import KeyMissing
 from refold.model import Event
 from refold.scan.look import Looker
 from refold.scan.needles import Needles, is_long_enough
@@ -30,41 +33,79 @@ NUMERIC = re.compile(r"[\d\W]+")
 SEPARATOR = b"\n\0\n"
 FAR = re.compile(r"\n|[\W_]{8,}")  # more than a scan allows between two words
 OWN_WORDS = " ".join(("null", "true", "false", *recipes.relations().by_name))  # that stand in the rows of whatever store
-BATCH_BYTES = 4 << 20
-
-
-@dataclass(slots=True)
-class _Read:
-    """What was read of a log: what goes, and what stays."""
-
-    gone: list[str] = field(default_factory=list)
-    stays: list[str] = field(default_factory=list)
-    beside: list[str] = field(default_factory=list)  # that a scan reads too: kinds, scopes, names of relations
 
 
 def build(store: Store, aliases: Iterable[str], target: Target, *, canaries: Iterable[str] = ()) -> Footprint:
-    """Return the footprint of the events that a target removes, and of whoever goes by these aliases."""
-    aliases = list(aliases)
-    read = _Read(beside=[OWN_WORDS])
+    """Return the footprint of the events that a target removes, and of whoever goes by these aliases, with a reading of its own."""
+    gathering = Gathering(store, aliases, target, canaries=canaries)
     for events in store.log.events():
-        for event in events:
-            if _goes(event, target):
-                read.gone.append(_said(event))
-            else:
-                read.stays.append(_said(event))
-                read.beside += _told(astuple(event))
-    kept = [one.text for one in target.kept]
-    read.stays += kept
-    wanted = [text for text in dict.fromkeys([*aliases, *canaries]) if is_searchable(text)]
-    values = [value for text in read.gone for value in _values(text)]
-    stretches = [stretch for text in read.gone for stretch in _stretches(text)]
-    needles = list(dict.fromkeys([*wanted, *values, *stretches]))[:NEEDLES_MAX]
-    standing = _found_in(needles, [*read.stays, *read.beside])
-    unsought = sum(any(map(str.isalnum, text)) and not is_searchable(text) for text in dict.fromkeys(aliases))
-    left = tuple(needle for at, needle in enumerate(needles) if at not in standing)
-    lines = dict.fromkeys(text.split("\n")[0] for text in read.gone[: DIGESTS_MAX // 3])
-    known = [digest for line in lines if line not in kept for digest in digests(line)]
-    return Footprint(left, tuple(known), _control(read.stays, store.origin), shared=len(standing), unsought=unsought)
+        gathering.read(events)
+    return gathering.footprint
+
+
+class Gathering:
+    """A footprint under way: begun with what goes, and shown every event that stays before it is taken.
+
+    What goes is found by what stands in clear in front of it, and read by itself.
+    """
+
+    def __init__(self, store: Store, aliases: Iterable[str], target: Target, *, canaries: Iterable[str] = ()) -> None:
+        aliases = list(aliases)
+        self._gone = _gone(store, target)
+        self._texts = [_said(event) for event in self._gone.values()]
+        wanted = [text for text in dict.fromkeys([*aliases, *canaries]) if is_searchable(text)]
+        values = [value for text in self._texts for value in _values(text)]
+        stretches = [stretch for text in self._texts for stretch in _stretches(text)]
+        self._needles = list(dict.fromkeys([*wanted, *values, *stretches]))[:NEEDLES_MAX]
+        self._unsought = sum(any(map(str.isalnum, text)) and not is_searchable(text) for text in dict.fromkeys(aliases))
+        self._kept = [one.text for one in target.kept]
+        self._origin = store.origin
+        self._standing: set[int] = set()
+        self._control: str | None = None
+        self._looker = Looker(Needles.of(self._needles)) if self._needles else None
+        self._fields: set[str] = set()
+        self._look([OWN_WORDS, *self._kept])
+
+    def read(self, events: Sequence[Event]) -> None:
+        """Read on, and leave out what goes. Reading something again changes nothing."""
+        events = [event for event in events if event.seq not in self._gone]
+        said = [_said(event) for event in events]
+        if self._control is None:
+            self._control = next((stretch for text in said for stretch in _stretches(text)), None)
+        beside = {text for event in events for text in _beside(event)} - self._fields  # which repeats from event to event
+        if len(self._fields) > FIELDS_REMEMBERED_MAX:
+            self._fields.clear()
+        self._fields |= beside
+        self._look([*said, *sorted(beside)])
+
+    @property
+    def footprint(self) -> Footprint:
+        """Return what must not be found, by all that was read."""
+        left = tuple(needle for at, needle in enumerate(self._needles) if at not in self._standing)
+        lines = dict.fromkeys(text.split("\n")[0] for text in self._texts[: DIGESTS_MAX // 3])
+        known = tuple(digest for line in lines if line not in self._kept for digest in digests(line))
+        control = self._control or _control(self._kept, self._origin)
+        return Footprint(left, known, control, shared=len(self._standing), unsought=self._unsought)
+
+    def _look(self, texts: Sequence[str]) -> None:
+        """Note which needles stand in texts that stay."""
+        if self._looker is None:
+            return
+        raw = SEPARATOR.join([text.encode() for text in texts])
+        if found := {each.needle for each in self._looker.look_only(raw).seen}:
+            self._standing |= found
+            self._looker = Looker(self._looker.needles.without(found))  # what many say would be met in every text
+
+
+def _gone(store: Store, target: Target) -> dict[int, Event]:
+    """Return the readable events that go, by their sequence numbers."""
+    census = Census(target.subjects, target.events, store.keyring.epoch, store.log.erased)
+    census.take(store.log.rows())
+    gone = {}
+    for seq in census.reach.there:
+        with suppress(KeyMissing):  # it is dark already
+            gone[seq] = store.log.event(seq)
+    return gone
 
 
 def control_of(store: Store) -> str:
@@ -89,10 +130,6 @@ def needles_of(footprint: Footprint) -> Needles:
     return Needles.of(footprint.needles, digests=footprint.digests, control=footprint.control)
 
 
-def _goes(event: Event, target: Target) -> bool:
-    return event.event_id in target.events or not target.subjects.isdisjoint(event.subjects)
-
-
 def _said(event: Event) -> str:
     """Return everything that an event says in words, its text first."""
     parts = [
@@ -106,13 +143,11 @@ def _said(event: Event) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _told(value: object) -> Iterator[str]:
+def _beside(event: Event) -> Iterator[str]:
     """Yield whatever else a scan of the rows reads of an event: its kind and role, its scope, whom it is for."""
-    if isinstance(value, dict | list | tuple):
-        for each in [*value, *value.values()] if isinstance(value, dict) else value:
-            yield from _told(each)
-    elif isinstance(value, str):
-        yield value
+    yield event.source.kind
+    yield event.role
+    yield from (text for _, text in fields(event))
 
 
 def _stretches(text: str) -> Iterator[str]:
@@ -131,20 +166,6 @@ def _values(text: str) -> Iterator[str]:
         value = word.strip(".,;:!?()[]{}<>\"'")
         if len(value) >= VALUE_MIN and VALUE.search(value) and not NUMERIC.fullmatch(value) and is_searchable(value):
             yield value
-
-
-def _found_in(needles: list[str], texts: list[str]) -> set[int]:
-    """Return which needles stand in texts that stay."""
-    if not needles:
-        return set()
-    looker, found, batch, size = Looker(Needles.of(needles)), set[int](), list[bytes](), 0
-    for text in texts:
-        batch.append(text.encode())
-        size += len(batch[-1])
-        if size >= BATCH_BYTES:
-            found |= {each.needle for each in looker.look_only(SEPARATOR.join(batch)).seen}
-            batch, size = [], 0
-    return found | {each.needle for each in looker.look_only(SEPARATOR.join(batch)).seen}
 
 
 def _control(texts: Iterable[str], origin: str) -> str:

@@ -1,7 +1,8 @@
 """Prove: the footprint before an erasure, and after it the scan and the certificate.
 
-before    footprint = footprint_of(store, state, request)
-run       reached = run(store, target, ...)
+before    gathering = gathering_of(store, state, request, target)
+run       reached = run(store, target, watch=gathering.read, ...)
+          footprint = gathering.footprint
 after     proof = prove(store, request, reached, footprint, ...)
 """
 
@@ -12,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from refold import files, register
-from refold.erase import certificate, footprint, requests
+from refold.erase import certificate, requests
 from refold.erase.certificate import Copy, Evidence, Root
+from refold.erase.footprint import Gathering
 from refold.erase.model import Footprint, Reached, Request, Target
 from refold.erase.residue import residue
 from refold.erase.who import people
@@ -42,11 +44,11 @@ class Proof:
     scanned: Scanned
 
 
-def footprint_of(store: Store, state: Folded, request: Request, target: Target) -> Footprint:
-    """Gather what must not be found afterwards, before the erasure: afterwards nobody can read it any more."""
+def gathering_of(store: Store, state: Folded, request: Request, target: Target) -> Gathering:
+    """Begin to gather what must not be found afterwards, before the erasure: afterwards nobody can read it any more."""
     aliases = [alias for person in people(store, state, request.selector).meant for _, alias in person.aliases]
     aliases += [alias for _, alias in request.selector.aliases]
-    return footprint.build(store, aliases, target)
+    return Gathering(store, aliases, target)
 
 
 def prove(

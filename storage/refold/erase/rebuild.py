@@ -33,6 +33,7 @@ from refold.state.tags import Tags
 from refold.store import Store
 
 Report = Callable[[int, int], None]
+Watch = Callable[[Sequence[Event]], None]  # shown every event that stays, at least once, while it can still be taken back
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,15 @@ def require_same(base: State, recipe: ModelRecipe | None) -> None:
 class Rebuild:
     """The next generation while it is made. Nothing is seen by anybody before it is made current."""
 
-    def __init__(self, successor: Store, store: Store, recipe: ModelRecipe | None, *, random: Random) -> None:
-        """Begin on the generation that is current. Raises Usage where that was folded by something else than is asked for now."""
+    def __init__(self, successor: Store, store: Store, recipe: ModelRecipe | None, *, watch: Watch, random: Random) -> None:
+        """Begin on the generation that is current; `watch` is shown every event that is read.
+
+        Raises Usage where that was folded by something else than is asked for now.
+        """
         relations, search = recipes.relations(), recipes.search()
         self._recipe = recipe
         self._by_model = search.vectors is not None and search.vectors.model is not None
+        self._watch = watch
         self._builder = Builder(successor, None, relations=recipe_digest(relations, recipe), recipe=search, random=random)
         self._fold = partial(fold_batch, relations=relations)
         self.base = State.open(store)  # after the builder, which must not take a newer generation for what it began with
@@ -115,6 +120,7 @@ class Rebuild:
             self._builder.add(events, self._fold([(event, log.fact_key(event)) for event in asserting]), subjects=subjects)
             if self._by_model:  # an erasure waits for no model: what has no vector yet gets it in the next fold
                 self._builder.leave_pending(event.seq for event in events if event.seq >= self._vectored)
+            self._watch(events)
             if events:
                 progress(events[-1].seq + 1 - first, end - first)
         self.end = max(end, first)

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from refold import canonical
 from refold.calls.recordings import Recordings
@@ -15,7 +17,7 @@ from refold.erase.find import fields
 from refold.erase.footprint import SEPARATOR, needles_of
 from refold.erase.model import Footprint
 from refold.outside import clock
-from refold.scan.chance import is_drawn
+from refold.scan.chance import are_drawn, is_drawn
 from refold.scan.found import Hit, Looked, Scanned, Status
 from refold.scan.look import Looker, View, nearest
 from refold.scan.needles import Needles
@@ -58,76 +60,101 @@ def _rows(store: Store, looker: Looker) -> tuple[list[Looked], int]:
     looked, count = [], 0
     for name, rows in (("events", _events(store)), ("subjects", _subjects(store)), ("calls", _calls(store)), ("state", _state(store))):
         view = View()
-        for number, written, drawn in _batches(rows):
-            count += number
-            looker.look_into("rows", written, view)
-            looker.long.look_into("rows", drawn, view)
+        for batch in _batches(rows):
+            count += batch.count
+            looker.look_into("rows", SEPARATOR.join(batch.written), view)
+            looker.long.look_into("rows", SEPARATOR.join(batch.drawn), view)
         hits = tuple(Hit(f"rows of {name}", each.needle, each.encoding, each.offset) for each in nearest(view.seen))
         looked.append(Looked(f"rows of {name}", 0, Status.HIT if hits else Status.CLEAN, hits, encodings=frozenset(view.encodings)))
     return looked, count
 
 
-def _batches(rows: Iterator[object]) -> Iterator[tuple[int, bytes, bytes]]:
-    """Yield some rows at a time: how many, what was written in them, and the ids and tags, in which chance writes short needles."""
-    batch, size, count = _Batch(), 0, 0
-    for row in rows:
-        size, count = size + _spread(row, batch), count + 1
-        if size >= BATCH_BYTES:
-            yield count, *batch.joined()
-            batch, size, count = _Batch(), 0, 0
-    yield count, *batch.joined()
-
-
 @dataclass(slots=True)
 class _Batch:
+    """Some rows at a time: what was written in them, and the ids and tags, in which chance writes short needles."""
+
+    count: int = 0  # rows, and of tables values
     written: list[bytes] = field(default_factory=list)
     drawn: list[bytes] = field(default_factory=list)
 
-    def joined(self) -> tuple[bytes, bytes]:
-        return SEPARATOR.join(self.written), SEPARATOR.join(self.drawn)
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.written)) + sum(map(len, self.drawn))
+
+    def add(self, other: _Batch) -> None:
+        self.count += other.count
+        self.written += other.written
+        self.drawn += other.drawn
 
 
-def _spread(value: object, batch: _Batch) -> int:
-    """Add every value in a row to a batch, and return how many bytes that is."""
-    if isinstance(value, dict):
-        return sum(_spread(each, batch) for pair in value.items() for each in pair)
-    if isinstance(value, list | tuple):
-        return sum(_spread(each, batch) for each in value)
-    raw = value if isinstance(value, bytes) else str(value).encode(errors="surrogateescape")
-    (batch.drawn if is_drawn(raw) else batch.written).append(raw)
-    return len(raw)
+def _batches(rows: Iterator[_Batch]) -> Iterator[_Batch]:
+    """Put what is yielded a little at a time together, for a look at much costs little more than one at little."""
+    batch, size = _Batch(), 0
+    for each in rows:
+        batch.add(each)
+        size += each.size
+        if size >= BATCH_BYTES:
+            yield batch
+            batch, size = _Batch(), 0
+    yield batch
 
 
-def _events(store: Store) -> Iterator[object]:
+def _events(store: Store) -> Iterator[_Batch]:
     """Yield all that events say, as it is: a value that is spelled otherwise would have to be read once more."""
     for events in store.log.events():
-        for event in events:
-            said = [event.text, *(text for _, text in fields(event)), event.source.kind]
-            yield "\n".join(said).encode(errors="surrogateescape")
-            if event.metadata:
-                yield canonical.encode(event.metadata)  # its numbers too
+        rows = ["\n".join([event.text, *(text for _, text in fields(event)), event.source.kind]) for event in events]
+        written = [row.encode(errors="surrogateescape") for row in rows]
+        written += [canonical.encode(event.metadata) for event in events if event.metadata]  # its numbers too
+        yield _Batch(len(written), written)
 
 
-def _subjects(store: Store) -> Iterator[object]:
+def _subjects(store: Store) -> Iterator[_Batch]:
     for entry in store.log.subjects():
-        yield [alias for _, alias in entry.aliases]
+        yield _Batch(1, [alias.encode(errors="surrogateescape") for _, alias in entry.aliases])
 
 
-def _calls(store: Store) -> Iterator[object]:
+def _calls(store: Store) -> Iterator[_Batch]:
     for recorded in Recordings(store, now=clock, random=os.urandom).every():
         one = recorded.recording
-        yield from (one.request, one.wire, one.answer, one.canonical_form)
-        yield "\n".join((one.host, one.model, one.answered_by, one.finish_reason, one.currency)).encode(errors="surrogateescape")
+        said = "\n".join((one.host, one.model, one.answered_by, one.finish_reason, one.currency)).encode(errors="surrogateescape")
+        values = [one.request, one.wire, one.answer, one.canonical_form, said]
+        raw = [value if isinstance(value, bytes) else str(value).encode(errors="surrogateescape") for value in values]
+        yield _Batch(len(raw), [each for each in raw if not is_drawn(each)], [each for each in raw if is_drawn(each)])
 
 
-def _state(store: Store) -> Iterator[object]:
+def _state(store: Store) -> Iterator[_Batch]:
+    """Yield what stands in the tables of the state, each value once in a group of rows: most repeat."""
     state = State.open(store)
     try:
         if state.absent is not None:
             return
         for table in TABLES:
-            for column in state.table(table).columns:
-                if not pa.types.is_primitive(column.type):  # numbers, times, yes and no
-                    yield from column.drop_null().to_pylist()
+            for run in state.runs(table):
+                for group in range(run.groups):
+                    for column in run.read([group]).columns:
+                        yield _column(column)
     finally:
         state.close()
+
+
+def _column(column: pa.ChunkedArray) -> _Batch:
+    """Return the values of a column, and of lists those in them, but for numbers, times, yes and no."""
+    if pa.types.is_list(column.type):
+        column = pc.call_function("list_flatten", [column])
+    if pa.types.is_primitive(column.type):
+        return _Batch()
+    count = len(column) - column.null_count
+    values = pc.call_function("unique", [column]).drop_null()
+    if pa.types.is_fixed_size_binary(values.type) and len(values):
+        width = values.type.byte_width
+        rows = np.frombuffer(values.buffers()[1], np.uint8)[values.offset * width :][: len(values) * width].reshape(-1, width)
+        random = are_drawn(rows)
+        return _Batch(count, [row.tobytes() for row in rows[~random]], [_apart(rows[random])])
+    raw = [value if isinstance(value, bytes) else value.encode() for value in values.to_pylist()]
+    return _Batch(count, [each for each in raw if not is_drawn(each)], [each for each in raw if is_drawn(each)])
+
+
+def _apart(rows: np.ndarray) -> bytes:
+    """Return values of one length with a separator after each."""
+    between = np.broadcast_to(np.frombuffer(SEPARATOR, np.uint8), (len(rows), len(SEPARATOR)))
+    return np.hstack([rows, between]).tobytes()

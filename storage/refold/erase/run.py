@@ -24,7 +24,7 @@ from refold.erase.blank import parts_of
 from refold.erase.epoch import Begun
 from refold.erase.model import Mode, Reached, Target
 from refold.erase.reach import Census, inputs_meet
-from refold.erase.rebuild import Rebuild, Report, require_same
+from refold.erase.rebuild import Rebuild, Report, Watch, require_same
 from refold.erase.successor import Successor
 from refold.errors import Drifted
 from refold.extractors import Choice
@@ -66,6 +66,10 @@ def none_other() -> tuple[Collection[bytes], Collection[bytes]]:
     return (), ()
 
 
+def unwatched(events: Sequence[Event]) -> None:
+    """Look at nothing."""
+
+
 def run(
     store: Store,
     target: Target,
@@ -74,6 +78,7 @@ def run(
     review: Review = lambda events: False,
     others: Others = none_other,
     docket: Note = unnoted,
+    watch: Watch = unwatched,
     now: Clock,
     random: Random = os.urandom,
     progress: Report = silent,
@@ -81,13 +86,13 @@ def run(
     """Carry out an erasure and return what it reached.
 
     `choice` is by what the state was folded; `review` is asked about the events that came after the plan; `others` says whose secrets
-    go along beside those of subjects, and whose do not any more: it is asked last when no request can be made or changed. `docket` is told
-    what will be reached, right before there is no way back: it can refuse. Raises Undecided, Drifted where the plan is not of this log,
-    ModelFailed, Locked, Blocked, Usage, WriteFailed.
+    go along beside those of subjects, and whose do not any more: it is asked last when no request can be made or changed. `watch` is shown
+    the events that stay, as they are read through the next keyring; then `docket` is told what will be reached, right before there is no
+    way back: it can refuse. Raises Undecided, Drifted where the plan is not of this log, ModelFailed, Locked, Blocked, Usage, WriteFailed.
     """
     journal.require_clear(store.places)
     store.log.require_reached()
-    work = Work(store, target, choice or Choice.of(), review, others, docket, now, random, progress)
+    work = Work(store, target, choice or Choice.of(), review, others, docket, watch, now, random, progress)
     with epoch.alone(store.vault), extractors.modelled(store, work.choice, require=None, now=now, random=random) as (model, _):
         return _carried_out(work, model)
 
@@ -102,11 +107,13 @@ class Work:
     review: Review
     others: Others
     docket: Note
+    watch: Watch
     now: Clock
     random: Random
     progress: Report
     census: Census = field(init=False)
     reviewed: int = field(init=False)
+    shown: int = field(init=False, default=0)
 
     def __post_init__(self) -> None:
         self.census = Census(self.target.subjects, self.target.events, self.store.keyring.epoch, self.store.log.erased)
@@ -123,6 +130,13 @@ class Work:
             hint = f"refold erase find {self.target.request_id.hex()[:8]}"
             raise Undecided("something came after the plan that nobody has decided about", hint=hint)
         self.reviewed = head.size
+
+    def show(self, successor: Store, rebuild: Rebuild) -> None:
+        """Show what the state was not made of: all of it where nothing was folded yet, else what waits for a model."""
+        end = successor.log.head.size
+        for events in successor.log.events(max(self.shown, rebuild.end), end):
+            self.watch(events)
+        self.shown = end
 
     def secrets(self, begun: Begun) -> Secrets:
         """Return the secrets of the next epoch, by what was read of the log so far."""
@@ -141,13 +155,13 @@ def _carried_out(work: Work, model: Model | None) -> Reached:
     work.read_on()
     before = store.keyring.epoch
     begun = epoch.begin(store, random=work.random)
-    rebuild = Rebuild(work.successor(work.secrets(begun)), store, work.choice.recipe, random=work.random)
+    rebuild = _rebuild(work, begun)
     try:
         _build(work, rebuild, begun, model)
         with journal.mutating(store.places, random=work.random) as turn:
             if read_current(state_folder(store)) != rebuild.base.current or store.log.recheck_keys().epoch != before:
                 rebuild.discard()
-                rebuild = Rebuild(work.successor(work.secrets(begun)), store, work.choice.recipe, random=work.random)
+                rebuild = _rebuild(work, begun)
                 _build(work, rebuild, begun, model)
             with requests.changing(store):
                 done = _transact(work, turn, rebuild, begun)
@@ -159,6 +173,10 @@ def _carried_out(work: Work, model: Model | None) -> Reached:
     return done
 
 
+def _rebuild(work: Work, begun: Begun) -> Rebuild:
+    return Rebuild(work.successor(work.secrets(begun)), work.store, work.choice.recipe, watch=work.watch, random=work.random)
+
+
 def _build(work: Work, rebuild: Rebuild, begun: Begun, model: Model | None) -> None:
     """Fold the log without what is erased."""
     work.read_on()
@@ -166,6 +184,7 @@ def _build(work: Work, rebuild: Rebuild, begun: Begun, model: Model | None) -> N
     if rebuild.is_needed:
         rebuild.carry(successor, frozenset(work.census.reach.seqs), ask=model, progress=work.progress)
         rebuild.extend(successor, successor.log.head.size, progress=work.progress)
+    work.show(successor, rebuild)
     successor.log.close()
     rebuild.base.close()
 
@@ -225,11 +244,11 @@ def _coming(work: Work, rebuild: Rebuild, begun: Begun, manifest: Manifest | Non
 
 def _delta(work: Work, rebuild: Rebuild, full: Secrets) -> Manifest | None:
     """Fold what came until the fence, and write the manifest."""
-    if not rebuild.is_needed:
-        return None
-    successor = work.successor(full)
-    rebuild.extend(successor, successor.log.head.size, progress=silent)
-    manifest = rebuild.finish(successor)
+    successor, manifest = work.successor(full), None
+    if rebuild.is_needed:
+        rebuild.extend(successor, successor.log.head.size, progress=silent)
+        manifest = rebuild.finish(successor)
+    work.show(successor, rebuild)
     successor.log.close()
     return manifest
 

@@ -258,15 +258,17 @@ class Erasure(Opened):
             planned = plan.make(self.store, state, request)
             plan.require_free(planned)
             review = find.reviewer(self.store, state, request.selector)
-            known = prove.footprint_of(self.store, state, request, target)
+            gathering = prove.gathering_of(self.store, state, request, target)
         conclusion.settle(self.store, request_id)
         plan.note_recipients(self.store, planned.recipients, now=self._now, random=self._random)
         self._changed(request_id, lambda one: replace(one, stage=requests.Stage.RUNNING))
-        docket, epoch = dockets.Docket(request, known, planned.events), self.store.keyring.epoch
+        epoch, docket = self.store.keyring.epoch, None
 
         def keep(coming: Reached) -> None:
+            nonlocal docket
             requests.require_no_new_hold(self.store, held)
-            dockets.keep(self.store, replace(docket, reached=coming), random=self._random)
+            docket = dockets.Docket(request, gathering.footprint, planned.events, coming)
+            dockets.keep(self.store, docket, random=self._random)
 
         try:
             reached = run(
@@ -276,6 +278,7 @@ class Erasure(Opened):
                 review=review,
                 others=lambda: requests.carried(self.store, target),
                 docket=keep,
+                watch=gathering.read,
                 now=self._now,
                 random=self._random,
                 progress=progress,
@@ -283,6 +286,7 @@ class Erasure(Opened):
         except BaseException:
             self._back_from_running(request_id, epoch)
             raise
+        assert docket is not None, "nothing is carried out without a docket"
         return replace(docket, reached=reached), reached.readers_drained
 
     def erase_waiting(self) -> list[bytes]:

@@ -15,6 +15,7 @@ import binascii
 import re
 from collections.abc import Iterable, Iterator
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -54,6 +55,16 @@ def in_id(data: bytes, start: int, end: int) -> bool:
 def is_drawn(value: bytes) -> bool:
     """Whether the value of a cell is a random id, a tag or a digest: of their length, and no text."""
     return len(value) in DRAWN_BYTES and not is_text(value)
+
+
+def are_drawn(values: np.ndarray) -> np.ndarray:
+    """Return for values of one length, rows of bytes, what `is_drawn` says of each."""
+    drawn = np.full(len(values), values.shape[1] in DRAWN_BYTES)
+    follows, leads = (values & 0xC0) == 0x80, values >= 0xC0  # in UTF-8: after another byte beyond ASCII, and before one
+    is_broken = follows[:, 0] | leads[:, -1] | (follows[:, 1:] & (values[:, :-1] < 0x80) | leads[:, :-1] & ~follows[:, 1:]).any(axis=1)
+    for row in np.flatnonzero(drawn & ~is_broken).tolist():
+        drawn[row] = not is_text(values[row].tobytes())
+    return drawn
 
 
 def is_text(value: bytes) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 from refold.errors import Usage
@@ -69,6 +69,11 @@ class Needles:
         patterns = tuple(pattern for pattern in self.patterns if not pattern.is_short)
         numbers = tuple((needle, number) for needle, number in self.numbers if not is_short(number.decode()))
         return Needles(self.count, patterns, numbers, self.control)
+
+    def without(self, found: Collection[int]) -> Needles:
+        """Return the others of these needles, under the numbers that they have here."""
+        patterns = tuple(pattern for pattern in self.patterns if pattern.needle not in found)
+        return replace(self, patterns=patterns, numbers=tuple(number for number in self.numbers if number[0] not in found))
 
     @classmethod
     def of(cls, texts: Sequence[str], *, digests: Sequence[bytes] = (), control: str | None = None) -> Needles:
