@@ -77,7 +77,7 @@ class Copy:
     place: str
     owner: Owner
     state: Standing
-    epoch: int  # of the keys when it was made, or last confirmed: erasures after it concern it
+    epoch: int  # of the keys when it was made: erasures after it concern it
     added_at: int
     due: int | None = None
     evidence: str = ""  # how its state is known, in an operator's words
@@ -140,12 +140,18 @@ def confirm(store: Store, prefix: str, state: Standing, *, evidence: str, now: C
         found = [one for one in known if one.copy_id.startswith(prefix.lower())] if prefix else []
         if len(found) != 1:
             raise Usage("no copy has this id" if not found else "several copies have ids that begin so", hint=HINT)
-        # One that is open still holds what it held: else a certificate would take it for made anew, and for done.
-        epoch = found[0].epoch if state is Standing.OPEN else store.log.refresh()[0].epoch
-        made = replace(found[0], state=state, evidence=evidence, epoch=epoch)
+        if state is Standing.DONE and _is_here(found[0]):
+            raise Usage("this copy is not gone: something is at its place still", path=found[0].place, hint="refold help register")
+        # Its epoch stays: one that turns up again holds what it held, and a certificate must not take it for made anew.
+        made = replace(found[0], state=state, evidence=evidence)
         return [*(one for one in known if one is not found[0]), made], made
 
     return _change(store, changed, random=random)
+
+
+def _is_here(copy: Copy) -> bool:
+    """Whether something lies at the place of a copy, where that is a whole path on this machine."""
+    return Path(copy.place).is_absolute() and files.look(copy.place) is not None
 
 
 def _epoch_at(store: Store, moment: int | None) -> int:

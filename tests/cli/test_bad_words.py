@@ -74,6 +74,7 @@ MEANT_BY_NOBODY = {
         ("audit", "--for", "Zoe"),
         ("audit", "--extra", "{folder}"),
         ("audit", "--residue"),
+        ("audit", "--residue", "--for", "{file}"),
     ],
     "recover": [
         ("recover", "--transaction-id", "zz"),
@@ -94,7 +95,12 @@ MEANT_BY_NOBODY = {
     "restore": [("restore", "{folder}"), ("restore", "{file}"), ("restore", "{gone}"), ("restore", "{store}")],
     "checkpoint": [("checkpoint", "--receipt", "{folder}")],
     "proof": [("proof",), ("proof", "99"), ("proof", "--from", "99"), ("proof", "0", "--receipt", "{folder}")],
-    "scan": [("scan", "{gone}", "--for", "Zoe"), ("scan", "{folder}", "--for", ""), ("scan", "{folder}", "--for", "I")],
+    "scan": [
+        ("scan", "{gone}", "--for", "Zoe"),
+        ("scan", "{folder}", "--for", ""),
+        ("scan", "{folder}", "--for", "I"),
+        ("scan", "{folder}", "--for", "{file}"),
+    ],
     "verify": [("verify", "{folder}"), ("verify", "{gone}"), ("verify", "/dev/null"), ("verify", "{file}", "--key", "{folder}")],
     "key rotate": [("key", "rotate", "--confirm", "")],
     "migrate prepare": [("migrate", "prepare", "{gone}"), ("migrate", "prepare", "/dev/null"), ("migrate", "prepare", "{folder}")],

@@ -55,6 +55,26 @@ def test_to_confirm_takes_evidence_and_an_id_that_is_one_copy(store):
             register.confirm(store, prefix, Standing.DONE, evidence=evidence, now=now, random=os.urandom)
 
 
+def test_a_copy_that_still_lies_at_its_place_is_not_confirmed_to_be_gone(store, tmp_path):
+    there = tmp_path / "export.csv"
+    there.write_text("x")
+    made = note(store, Kind.EXPORT, str(there))
+    with pytest.raises(Usage, match="not gone"):
+        register.confirm(store, made.copy_id, Standing.DONE, evidence="deleted", now=now, random=os.urandom)
+    register.confirm(store, made.copy_id, Standing.BEYOND_USE, evidence="locked away", now=now, random=os.urandom)
+    there.unlink()
+    assert register.confirm(store, made.copy_id, Standing.DONE, evidence="deleted", now=now, random=os.urandom).state is Standing.DONE
+
+
+def test_a_copy_that_turns_up_again_is_open_for_whoever_was_erased_since_it_was_made(store):
+    made = note(store, Kind.EXPORT, "a drawer")
+    reached = erase(store, ruth(store))
+    for state in (Standing.DONE, Standing.OPEN):
+        register.confirm(store, made.copy_id, state, evidence="seen", now=now, random=os.urandom)
+    assert prove._standings(store, reached.epoch_before)[made.copy_id] == "open"
+    assert [one.state for one in prove.concerned(store, reached)] == ["open"]
+
+
 def test_a_copy_that_is_made_anew_is_open_again_under_its_id(store):
     made = note(store, Kind.ESCROW, "a")
     register.confirm(store, made.copy_id, Standing.DONE, evidence="destroyed", now=now, random=os.urandom)

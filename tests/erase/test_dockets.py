@@ -12,12 +12,13 @@ from typing import Any
 
 import pytest
 
-from refold import files, journal
-from refold.erase import conclusion, dockets
+from refold import files, journal, register
+from refold.erase import conclusion, dockets, prove
 from refold.erase.dockets import Docket
 from refold.erase.model import Footprint, Reached, Request, Stage
 from refold.errors import Blocked, Corrupt, KeyMissing, WriteFailed
 from refold.memory import Memory
+from refold.model import EventId
 from refold.recover.intents import KNOWN
 from refold.store import open_store
 from tests.cli.conftest import Shell
@@ -141,6 +142,46 @@ def test_a_run_that_failed_between_is_ended_by_a_recovery_and_certified_or_run_a
     assert memory.erase_run(request_id).events == 5
     assert [one.stage for one in memory.erase_requests()] == [Stage.CERTIFIED]
     assert left(memory) == []
+
+
+def test_a_docket_of_another_format_is_damaged_and_what_is_no_docket_is_none(memory: Memory):
+    request = memory.erase_show(approved(memory))
+    dockets.keep(memory.store, docket_of(request), random=os.urandom)
+    path = dockets.path_of(memory.store, request.request_id)
+    (path.parent / "notes.txt").write_text("a note")
+    assert [*dockets.ids(memory.store)] == [request.request_id]
+    path.write_bytes(path.read_bytes().replace(b"docket/1", b"docket/9"))
+    with pytest.raises(Corrupt, match="damaged"):
+        dockets.opened(memory.store, request.request_id)
+
+
+def test_what_nothing_was_there_of_is_certified_and_in_nobodys_way(memory: Memory):
+    nothing = memory.plan_erasure(event=EventId(bytes(16))).target.request_id
+    memory.erase_approve(nothing)
+    assert memory.erase_run(nothing).events == 0
+    memory.erase_run(approved(memory))
+    assert [one.stage for one in memory.erase_requests()] == [Stage.CERTIFIED] * 2
+    scan = json.loads(memory.erase_certificate(nothing))["body"]["scan"]
+    assert (scan["needles_at_most"], scan["hits"], scan["control"]) == (0, 0, "found")
+
+
+def test_a_certificate_in_the_place_of_another_is_refused_and_one_that_is_lost_is_not_made_anew(memory: Memory):
+    requests = [approved(memory)]
+    memory.erase_run(requests[0])
+    requests.append(memory.plan_erasure(event=EventId(bytes(16))).target.request_id)
+    memory.erase_approve(requests[1])
+    memory.erase_run(requests[1])
+    one, other = (prove.path_of(memory.store, each) for each in requests)
+    kept = one.read_bytes()
+    one.write_bytes(other.read_bytes())
+    with pytest.raises(Corrupt, match="of another request"):
+        memory.erase_certificate(requests[0])
+    with pytest.raises(Corrupt, match="of another request"):
+        memory.erase_renew()
+    one.write_bytes(kept)
+    other.unlink()
+    register.add(memory.store, register.Kind.EXPORT, "a drawer", made=1, now=memory._now, random=os.urandom)
+    assert memory.erase_renew() == {requests[0]: Stage.CERTIFIED_EXCEPT}
 
 
 def test_nothing_is_certified_where_the_disk_says_that_it_was_not_erased(memory: Memory):

@@ -75,7 +75,11 @@ def test_e47_the_whole_life_without_a_name_in_argv(shell: Shell, tmp_path: Path,
     assert (planned["events"], planned["shared_events"]) == (4, 3)
     assert [(one["entity"], one["value"]) for one in planned["facts_again"]] == [("ada", "Berlin")]
     assert confirmed(shell, request_id).code == 2
+    assert "approved" in shell("erase", "run", request_id).err
+    assert "next: refold erase approve" in shell("erase", "plan", request_id).out
     shell("erase", "approve", request_id)
+    assert "next: refold erase run" in shell("erase", "plan", request_id).out
+    assert "--confirm" in shell("erase", "run", request_id).err
     done = confirmed(shell, request_id, form="json")
     assert (done.code, done.data["events"]) == (0, 4)
     assert "Berlin" in shell("facts", "--user", "ada").out

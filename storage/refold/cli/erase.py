@@ -183,6 +183,9 @@ def _plan(given: Namespace) -> Outcome:
         request_id = _chosen(memory, given)
         made = memory.erase_plan(request_id)
         names = {one: entries[0].aliases[0][1] for entries in memory.subjects().values() for one in {each.subject for each in entries}}
+        is_approved = memory.erase_show(request_id).stage is Stage.APPROVED
+    short = _short(request_id)
+    step = f"refold erase run {short} --confirm {short}" if is_approved else f"refold erase approve {short}"
     findings = []
     if made.holds:
         message = f"a hold stands against this erasure: {sum(one.events for one in made.holds)} of its events have to be kept"
@@ -190,7 +193,7 @@ def _plan(given: Namespace) -> Outcome:
     if made.undecided:
         message = f"{plural(made.undecided, 'mention')} undecided: nothing is erased before somebody has decided"
         findings.append(Finding("RF-UNDECIDED-001", "warning", message, remediation=f"refold erase review {_short(request_id)}"))
-    lines = [*plan_lines(made, names), "", f"next: refold erase approve {_short(request_id)}"]
+    lines = [*plan_lines(made, names), "", f"next: {step}"]
     return Outcome(plan_data(made), lines, findings, (disclaimers.ERASURE, disclaimers.FOUND), FORMAT_VERSION)
 
 
@@ -215,6 +218,7 @@ def _run(given: Namespace) -> Outcome:
 
     with opened(given) as memory, progress() as show:
         request_id = _chosen(memory, given)
+        _require_startable(memory, request_id)
         if given.confirm is None or len(given.confirm) < 8 or not request_id.hex().startswith(given.confirm.lower()):
             hint = f"refold erase run {_short(request_id)} --confirm {_short(request_id)}"
             raise Usage("an erasure is run with the id of its request as --confirm: there is no way back", hint=hint)
@@ -233,6 +237,14 @@ def _run(given: Namespace) -> Outcome:
     data = {name: getattr(done, name) for name in type(done).__slots__}
     data |= {"request_id": request_id.hex(), "stage": str(stage), "path": str(path)}
     return Outcome(data, table(rows), disclaimers=(disclaimers.ERASURE, disclaimers.OF_ROOT[custody]), format_version=FORMAT_VERSION)
+
+
+def _require_startable(memory: Memory, request_id: bytes) -> None:
+    """Say what is missing before it can be run; to ask for the id again would sound as if nothing were. Raises Usage, Blocked."""
+    from refold.erase import requests
+
+    if request_id not in memory.erase_waiting():
+        requests.start(memory.erase_show(request_id))
 
 
 def _after(stage: Stage, request_id: bytes) -> str:

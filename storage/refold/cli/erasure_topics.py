@@ -112,8 +112,9 @@ search index, facts and generations are no copies: every erasure makes them anew
 An erasure lists in its certificate what was made before it. Backups and mirrors of the store are dark by then, for whoever was erased:
 their keys are gone. A backup of the keys is not: destroy it, confirm that, and make it again. As long as one is open, the certificate
 says certified-except; when you confirm it, the certificate is made anew, with the SHA-256 of the one it replaces. One that is found later
-comes into the certificates of what was erased since --made. `done` is for a copy that is gone: one from which somebody was only taken out
-is added again, and is open for whoever goes next.
+comes into the certificates of what was erased since --made. `done` is for a copy that is gone, and is not taken while something is at its
+place on this machine: one from which somebody was only taken out is added again, and is open for whoever goes next. One that turns up
+again is `--state open` again, and so is what it says in the certificates.
 
 The register is sealed in the vault, and outlives erasures: write nobody's name into it who may have to go.
 """,
@@ -133,6 +134,9 @@ case and order of its words, whatever stands between them; a phone number by its
 It passes (exit 0) where nothing was found. Exit 14: something was, and where, never which words. Exit 17: a file could not be decoded (a
 picture, something encrypted, a cut archive, a DuckDB file, which keeps what was deleted), or the control was not found; nothing is
 claimed then. A control shows that finding nothing means something. Databases of other kinds are read as bytes, not by their tables.
+
+After an erasure store, vault and root are looked into so, with what their keys open. What their own folders are called is where somebody
+chose to keep them, and no part of them; nor are the names that Refold gives, of fixed words and random ids, a trace of anybody.
 
 In tests: `from refold.scan.testing import assert_forgotten`, then assert_forgotten(path, ["Ruth Brandt", "ruth@example.org"]).
 """,

@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from refold import disclaimers
+from refold import disclaimers, files
 from refold.cli.command import FORMAT_VERSION, Command
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.progress import progress
 from refold.cli.visible import plural, visible
-from refold.errors import Drifted, VerificationIncomplete
+from refold.errors import Drifted, Usage, VerificationIncomplete
 
 if TYPE_CHECKING:
     from refold.scan.found import Scanned
@@ -29,12 +29,24 @@ def _configure(command: ArgumentParser) -> None:
 def add_needles(command: ArgumentParser, *, required: bool = False) -> None:
     """Add what says what to look for, where else, and what has to be found."""
     command.add_argument(
-        "--for", dest="needles", required=required, metavar="-", help="what to look for, one a line: - reads standard input"
+        "--for",
+        dest="needles",
+        required=required,
+        type=_sought,
+        metavar="-",
+        help="what to look for, one a line: - reads standard input",
     )
     command.add_argument("--extra", type=Path, action="append", default=[], metavar="DIR", help="look into this too; may be repeated")
     command.add_argument(
         "--control", metavar="TEXT", help="something that is there and has to be found; - reads standard input's first line"
     )
+
+
+def _sought(text: str) -> str:
+    """Return what to look for. The name of a file is no needle: that nothing was found of it would say nothing. Raises Usage."""
+    if text != "-" and "\n" not in text and files.look(text, follow=True) is not None:
+        raise Usage("a file or folder has this name: to look for what its lines say, hand them in with `--for - < FILE`", path=text)
+    return text
 
 
 def _run(given: Namespace) -> Outcome:

@@ -98,10 +98,14 @@ def conclude(
 
 
 def renew(store: Store, *, now: Clock, random: Random) -> dict[bytes, Stage]:
-    """Make anew the certificates that say otherwise of copies, or of a root, than is known now; return what they say, by request."""
+    """Make anew the certificates that say otherwise of copies, or of a root, than is known now; return what they say, by request.
+
+    One that is not there, as after a restore of a copy of before, cannot be made anew. Raises Corrupt.
+    """
     renewed = {}
     for one in requests.outlines(store):
-        if one.stage in (Stage.CERTIFIED, Stage.CERTIFIED_EXCEPT) and (state := prove.renew(store, one.request_id, now=now)):
+        is_certified = one.stage in (Stage.CERTIFIED, Stage.CERTIFIED_EXCEPT) and prove.is_there(store, one.request_id)
+        if is_certified and (state := prove.renew(store, one.request_id, now=now)):
             renewed[one.request_id] = Stage(state.value)
             if renewed[one.request_id] is not one.stage:
                 requests.end(store, one.request_id, renewed[one.request_id], now=now, random=random)

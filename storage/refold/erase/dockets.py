@@ -29,6 +29,7 @@ from refold.store import Store
 
 FOLDER = "dockets"
 HEAD = b"refold.docket/1\n"
+NAME = re.compile(r"[0-9a-f]{32}")
 KEY_NAME = re.compile(r"docket\.([0-9a-f]{32})")
 
 
@@ -61,6 +62,8 @@ def opened(store: Store, request_id: bytes) -> Docket | None:
     raw = files.read(path)
     nonce, sealed = raw[len(HEAD) :][: crypto.NONCE_BYTES], raw[len(HEAD) + crypto.NONCE_BYTES :]
     try:
+        if not raw.startswith(HEAD):
+            raise ValueError("another format")
         whole = crypto.unseal(_key(store, request_id), nonce, sealed, _bound(store, request_id))
         return _decoded(json.loads(whole[4 : 4 + int.from_bytes(whole[:4], "big")]), requests.outline(store, request_id))
     except (crypto.Unauthentic, ValueError, TypeError, KeyError):
@@ -77,7 +80,7 @@ def destroy(store: Store, request_id: bytes) -> None:
 def ids(store: Store) -> Iterator[bytes]:
     """Yield the requests that have a docket, or the key of one."""
     folder, root = store.vault.path / FOLDER, store.places.root
-    found = {name for name in (files.names(folder) if files.is_folder(folder) else ()) if not name.startswith(files.TEMPORARY)}
+    found = {name for name in (files.names(folder) if files.is_folder(folder) else ()) if NAME.fullmatch(name)}
     found |= {match[1] for name in (files.names(root) if files.is_folder(root) else ()) if (match := KEY_NAME.fullmatch(name))}
     return map(bytes.fromhex, sorted(found))
 

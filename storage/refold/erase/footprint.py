@@ -126,8 +126,8 @@ def is_searchable(text: str) -> bool:
 
 
 def needles_of(footprint: Footprint) -> Needles:
-    """Return what a scan looks for."""
-    return Needles.of(footprint.needles, digests=footprint.digests, control=footprint.control)
+    """Return what a scan looks for: the control alone where nothing was there of what was asked for, and no name long enough."""
+    return Needles.of(footprint.needles, digests=footprint.digests, control=footprint.control, may_be_none=True)
 
 
 def _said(event: Event) -> str:

@@ -19,7 +19,7 @@ from refold.erase.footprint import Gathering
 from refold.erase.model import Footprint, Reached, Request, Target
 from refold.erase.residue import residue
 from refold.erase.who import people
-from refold.errors import Usage
+from refold.errors import Corrupt, Usage
 from refold.heads.checkpoint import known_keys
 from refold.outside import Clock
 from refold.receipts.certificate import KIND, State
@@ -140,8 +140,12 @@ def is_there(store: Store, request_id: bytes) -> bool:
 
 
 def read(store: Store, request_id: bytes) -> bytes:
-    """Return the certificate of a request. Raises Usage where there is none."""
+    """Return the certificate of a request. Raises Usage where there is none, Corrupt where it is that of another."""
+    path = path_of(store, request_id)
     try:
-        return files.read(path_of(store, request_id))
+        raw = files.read(path)
     except FileNotFoundError:
         raise Usage("there is no certificate of this request: it was not carried out, or not scanned since", hint=HINT) from None
+    if request_id.hex().encode() not in raw:
+        raise Corrupt("the certificate that lies here is of another request", path=path, hint="refold help receipts")
+    return raw

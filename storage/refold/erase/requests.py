@@ -280,6 +280,7 @@ def release(request: Request) -> Request:
 
 def start(request: Request) -> Target:
     """Return what an approved request erases. Raises Usage, Blocked where somebody has to approve or decide first."""
+    _require(request, BEFORE_RUN)
     if request.target is None or request.stage not in (Stage.APPROVED, Stage.RUNNING):
         raise Usage("only what was approved is erased", hint=f"refold erase approve {request.request_id.hex()[:8]}")
     _require_decided(request)

@@ -41,6 +41,7 @@ def residue(
     return scan(
         [*places, *extra],
         needles,
+        unnamed=places,
         shown=lambda path: _shown(path, store.places),
         rows=lambda looker: _rows(store, looker),
         progress=progress,

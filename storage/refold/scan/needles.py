@@ -76,9 +76,12 @@ class Needles:
         return replace(self, patterns=patterns, numbers=tuple(number for number in self.numbers if number[0] not in found))
 
     @classmethod
-    def of(cls, texts: Sequence[str], *, digests: Sequence[bytes] = (), control: str | None = None) -> Needles:
-        """Make patterns of texts, of digests in their raw bytes, and of what has to be found. Raises Usage where one is too short."""
-        if not texts and not digests:
+    def of(cls, texts: Sequence[str], *, digests: Sequence[bytes] = (), control: str | None = None, may_be_none: bool = False) -> Needles:
+        """Make patterns of texts, of digests in their raw bytes, and of what has to be found. Raises Usage where one is too short.
+
+        Where there is nothing to look for that is a mistake, unless there `may_be_none`.
+        """
+        if not texts and not digests and not may_be_none:
             raise Usage("nothing is given that could be looked for", hint="refold help scan")
         everything = [*texts, *([control] if control else [])]
         at = len(texts)

@@ -15,6 +15,16 @@ from refold.scan.joined import Data
 
 PART_COLUMNS = ["header", "payload", "payload_commit", "entry_hash"]
 ANY = re.compile(r"(?:log|calls|state|checkpoints|receipts|keys|requests|dockets|journal|migrate|quarantine)/.+")
+NAME_IN_STORE = re.compile(
+    r"store\.json|\.gitignore|prefect|(?:log|calls)(?:/turn|/(?:commits(?:/[0-9]{20}\.json)?|parts(?:/[0-9]{20}-[0-9a-f]{16}\.parquet)?))?|"
+    r"state(?:/CURRENT|/[0-9]{12}|/runs(?:/[0-9a-f]{32})?)?|checkpoints(?:/[0-9]{20}(?:-[0-9]{12})?\.[a-z]+)?|"
+    r"receipts(?:/(?:erasure_certificate|boundary)-[0-9a-f]+\.json)?"
+)
+NAME_IN_VAULT = re.compile(
+    rf"keys(?:/{FOLDER_NAME.pattern}(?:/(?:key|seeds|batches|subjects|shares|suppressed|erased|SEALED))?)?|"
+    r"signing(?:/[0-9]{6}\.(?:key|json))?|witness(?:/log\.json|/heads(?:/[0-9]{20}\.note)?)?|(?:mutate|readers)\.lock|copies(?:/register)?|"
+    r"(?:requests|dockets|journal)(?:/[0-9a-f]{32})?|cache(?:/verdict)?|tokens|quarantine|migrate"
+)
 ROOT_NAME = re.compile(rf"{FILE_NAME.pattern}|docket\.[0-9a-f]{{32}}")
 RUN_NAME = re.compile(r"[0-9a-f]{32}")
 IN_STORE = re.compile(r"state/[0-9]{12}")
@@ -43,6 +53,11 @@ def is_own(path: Path, data: Data) -> bool:
 def is_inside(path: Path) -> bool:
     """Whether a path lies in a store or vault, where the names of files are made of random ids."""
     return _lies_in(path, "store.json", ANY) or _lies_in(path, "witness/log.json", ANY)
+
+
+def is_own_name(path: Path) -> bool:
+    """Whether a path in a store or vault is one that Refold gives, of fixed words and random ids: it says nothing of anybody."""
+    return _lies_in(path, "store.json", NAME_IN_STORE) or _lies_in(path, "witness/log.json", NAME_IN_VAULT)
 
 
 def is_part(data: Data) -> bool:

@@ -17,7 +17,7 @@ from refold.scan.found import Hit, Looked, Scanned, Status, gather
 from refold.scan.joined import Data
 from refold.scan.look import Looker, View
 from refold.scan.needles import Needles
-from refold.scan.recognised import ROOT_NAME, is_inside, is_own, is_sealed
+from refold.scan.recognised import ROOT_NAME, is_inside, is_own, is_own_name, is_sealed
 
 MAPPED_MIN = 64 << 20  # from so many bytes on a file is not read into memory
 Progress = Callable[[int, int], None]  # files and bytes so far
@@ -27,13 +27,15 @@ def scan(
     places: Sequence[Path],
     needles: Needles,
     *,
+    unnamed: Sequence[Path] = (),
     shown: Callable[[Path], str] = str,
     rows: Callable[[Looker], tuple[list[Looked], int]] | None = None,
     progress: Progress = lambda files, size: None,
 ) -> Scanned:
     """Look for needles in everything below some folders. Links are not followed; nothing is written.
 
-    `shown` is how a path is told; `rows` looks into what is sealed, with keys that the caller has, and says
+    The names of the places that are `unnamed` are not looked at: somebody chose them, and they are no part of what is in them. `shown` is
+    how a path is told; `rows` looks into what is sealed, with keys that the caller has, and says
     how many rows that were. Raises Usage.
     """
     for place in places:
@@ -42,7 +44,7 @@ def scan(
     looker = Looker(needles)
     looked, size = [], 0
     for path in _paths(places):
-        if (each := _look(path, shown(path), looker)) is not None:
+        if (each := _look(path, shown(path), looker, is_named=path not in unnamed)) is not None:
             looked.append(each)
             size += each.size
             progress(len(looked), size)
@@ -77,12 +79,12 @@ def _below(path: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
             yield from _below(path / name, seen)
 
 
-def _look(path: Path, shown: str, looker: Looker) -> Looked | None:
+def _look(path: Path, shown: str, looker: Looker, *, is_named: bool) -> Looked | None:
     """Look at one name and what stands under it; None of a folder with nothing in its name, and of what is gone meanwhile."""
     try:
         state = path.lstat()
         view, status = _contents(path, state, looker)
-        named = looker.look(_names(path))
+        named = looker.look(_names(path, is_named=is_named))
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -97,10 +99,10 @@ def _look(path: Path, shown: str, looker: Looker) -> Looked | None:
     return Looked(shown, size, status, tuple(hits), "; ".join(dict.fromkeys(view.reasons)), frozenset(view.encodings))
 
 
-def _names(path: Path) -> bytes:
-    """Return the last name of a path, where a link leads, and extended attributes."""
-    name = os.fsencode(path.name)
-    said = [b"" if ROOT_NAME.fullmatch(path.name) else without_drawn(name) if is_inside(path) else name]
+def _names(path: Path, *, is_named: bool) -> bytes:
+    """Return the last name of a path, unless it is one that Refold gives; where a link leads, and extended attributes."""
+    name = os.fsencode(path.name) if is_named and not ROOT_NAME.fullmatch(path.name) and not is_own_name(path) else b""
+    said = [without_drawn(name) if is_inside(path) else name]
     if path.is_symlink():
         said.append(os.fsencode(path.readlink()))
     if hasattr(os, "listxattr"):
