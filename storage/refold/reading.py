@@ -253,3 +253,4 @@ class Hit:
     folded: bool  # False: from the unfolded tail of the log
     explain: dict[str, float] = field(default_factory=dict)
     redacted_at: int | None = None  # µs: when these words were put in the place of others
+    no_longer: tuple[str, ...] = ()  # values that it states and that hold no longer

@@ -15,6 +15,8 @@ from refold.fold.ground import fold_event
 from refold.model import Role, Scope, Source, View
 from refold.state.context import Context, context, estimate, one_line
 from refold.state.generation import State
+from refold.state.past import marked
+from refold.state.search import search
 from refold.store import Store, create, places
 from tests.conftest import now
 from tests.search.test_search import tail_of
@@ -154,6 +156,28 @@ def test_what_holds_again_is_not_called_past(store):
     found = ask(store, remembered(store, *said), "Rome or Oslo by the way?").text
     assert found.count("no longer") == 1
     assert '(no longer: "Oslo")' in found
+
+
+def test_a_hit_of_which_something_holds_no_longer_says_so_in_its_place(store):
+    first, last = say("ada", "I live in Oslo.", at="1", day=1), say("ada", "I live in Bergen now.", at="2", day=2)
+    state = remembered(
+        store, first, last, say("ben", "Cleo lives in Rome.", at="3", day=1), say("ben", "Cleo lives in Turin.", at="4", day=2)
+    )
+    for view, query, past in ((ADA, "where does ada live?", ("Oslo",)), (View(), "where does Cleo live?", ("Rome",))):
+        plain = search(state, [], store.log, view, query)
+        found = marked(state, store.log, view, query, plain)
+        assert [replace(hit, no_longer=()) for hit in found] == plain
+        assert {hit.no_longer for hit in found if hit.text.startswith((f"I live in {past[0]}", f"Cleo lives in {past[0]}"))} == {past}
+        assert {hit.no_longer for hit in found if "Bergen" in hit.text or "Turin" in hit.text} == {()}
+
+
+def test_what_a_hidden_event_replaced_is_not_called_past(store):
+    newer = say("ada", "I live in Bergen now.", at="2", day=2, audience=("doctor",))
+    state = remembered(store, say("ada", "I live in Oslo.", at="1", day=1), newer)
+    for labels, past in ((frozenset(), ()), (frozenset({"doctor"}), ("Oslo",))):
+        view = View(Scope(user="ada"), labels=labels)
+        found = marked(state, store.log, view, "Oslo", search(state, [], store.log, view, "Oslo"))
+        assert [hit.no_longer for hit in found if "Oslo" in hit.text] == [past]
 
 
 def test_an_event_that_a_fact_tells_is_not_told_again(store):

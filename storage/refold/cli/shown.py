@@ -90,6 +90,7 @@ def hit_data(hit: Hit) -> dict[str, object]:
         "score": round(hit.score, 6),
         "folded": hit.folded,
         "redacted_at": moment(hit.redacted_at),
+        "no_longer": list(hit.no_longer),
     }
     return data | ({"explain": dict(hit.explain)} if hit.explain else {})
 
@@ -127,6 +128,11 @@ def redacted(at: int | None) -> str:
     return "" if at is None else f" (redacted on {times.day(at)})"
 
 
+def past(values: Sequence[str]) -> str:
+    """Return the mark of what an event states and holds no longer."""
+    return f" (no longer: {', '.join(map(visible, values))})" if values else ""
+
+
 def relation(fact: Fact) -> str:
     """Return a relation with its qualifier: `kin(sister)`."""
     return f"{fact.relation}({fact.qualifier})" if fact.qualifier else fact.relation
@@ -146,12 +152,18 @@ def since(fact: Fact) -> str:
 
 
 def hit_table(hits: Sequence[Hit]) -> list[str]:
-    """Return one line per found event; those that no fold has read yet, and those that nobody said, are marked."""
+    """Return one line per found event, marked where no fold has read it yet, where nobody said it, and where what it states is over."""
     unfolded = [() if all(each.folded for each in hits) else ("" if hit.folded else "unfolded",) for hit in hits]
     unsaid = [() if all(each.role.asserts for each in hits) else ("" if hit.role.asserts else hit.role.value,) for hit in hits]
     marks = [(*one, *other) for one, other in zip(unfolded, unsaid, strict=True)]
     rows = [
-        (hit.speaker, times.short(hit.said_at), source(hit.source), *mark, quotation(hit.text) + redacted(hit.redacted_at))
+        (
+            hit.speaker,
+            times.short(hit.said_at),
+            source(hit.source),
+            *mark,
+            quotation(hit.text) + redacted(hit.redacted_at) + past(hit.no_longer),
+        )
         for hit, mark in zip(hits, marks, strict=True)
     ]
     return table(rows)

@@ -44,6 +44,7 @@ class RecalledEvent:
     text: str
     cut: bool  # whether the text is longer than what is given of it
     redacted_at: str | None
+    no_longer: list[str]  # values that it states and that hold no longer
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,6 +178,7 @@ def of_hit(hit: Hit) -> RecalledEvent:
         text=text,
         cut=len(hit.text) > TEXT_CHARACTERS_MAX,
         redacted_at=_moment(hit.redacted_at),
+        no_longer=[plain(value) for value in hit.no_longer],
     )
 
 

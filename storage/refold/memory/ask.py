@@ -27,7 +27,10 @@ class Ask(Opened):
     def search(
         self, query: str, *, user_id: str | None = None, agent_id: str | None = None, run_id: str | None = None, limit: int = 10
     ) -> list[Hit]:
-        """Return the events that say most about a query, best first; those that are not folded yet among them."""
+        """Return the events that say most about a query, best first; those that are not folded yet among them.
+
+        An older event may say most: `no_longer` of a hit names the values that it states and that hold no longer.
+        """
         return self.find(query, user_id=user_id, agent_id=agent_id, run_id=run_id, limit=limit).hits
 
     def find(
@@ -45,6 +48,7 @@ class Ask(Opened):
         What may not be seen is in no count. A named principal that sees everything is also told, with `explain`, what matched
         `outside_scope`.
         """
+        from refold.state.past import marked
         from refold.state.search import find
 
         given.text(query, "query")
@@ -55,6 +59,7 @@ class Ask(Opened):
         with self._reading() as state:
             tail = self._tail.behind(state)
             found = find(state, tail, self.store.log, view, query, limit=limit, explain=explain, meant=vector)
+            found = replace(found, hits=marked(state, self.store.log, view, query, found.hits))
             if explain and self._principal is not None and not self.is_limited and not view.scope.is_empty:
                 everywhere = find(state, tail, self.store.log, View(), query, limit=1, meant=vector).left_out["matched"]
                 found.left_out["outside_scope"] = everywhere - found.left_out["matched"]

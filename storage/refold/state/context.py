@@ -9,17 +9,17 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from refold import times
 from refold.errors import Usage
-from refold.model import Event, EventId, Modality, View, normalise
+from refold.model import Event, Modality, View
 from refold.reading import Fact, Hit, Standing
 from refold.state.facts import facts
 from refold.state.generation import State
+from refold.state.past import no_longer, of_the_named
 from refold.state.search import search
 from refold.words import words_of
 
@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 
 EVENTS_MAX = 50
 EXCERPT_MAX = 480  # characters of one event
-NAMES_MAX = 8  # of whom a query names, and of who speaks in the events
 FACTS_MAX = 200  # the best are looked at whether they fit
 IN_ITS_WORDS = ("condition", "did")  # what these say hangs on the verb
 JOINERS = "\u200c\u200d"
-_NAME = re.compile(r"\w[\w'’-]*")
+_WORD = re.compile(r"\w[\w'’-]*")
 _SPEAKER = re.compile(r"(?:and\s+)?I(?:['\u2019](?:m|ve)|\s+(?:am|have\s+been))?\s+", re.IGNORECASE)
 _PIECE = re.compile(r"\w+|[^\w\s]")
 
@@ -61,7 +60,7 @@ def context(
     found = _ranked([fact for fact in held.values() if fact.standing is Standing.HOLDS], query, hits)
     told, spent = _fitting([_fact_line(fact, log) for fact in found], tokens // 2)
     others = [hit for hit in hits if not _is_told(hit, [found[row] for row in told])]  # a fact says it more briefly
-    past = _past(state, log, view, held, others)
+    past = no_longer(state, log, view, held, others)
     heard, also_spent = _fitting([_event_line(hit, query, past.get(hit.event_id, ())) for hit in others], tokens - spent)
     sources = dict.fromkeys([*(found[row].source for row in told), *(others[row].source for row in heard)])
     return Context("\n".join([*told.values(), *heard.values()]), spent + also_spent, tuple(sources))
@@ -91,7 +90,7 @@ def plain(text: str, *, besides: str = "") -> str:
 def _facts(state: State, log: Log, view: View, query: str) -> dict[bytes, Fact]:
     """Return what holds or held of the view's user and of whom the query names, by id."""
     own = [] if view.scope.user is None else facts(state, log, view, history=True, quotes=False)
-    return {fact.fact_id: fact for each in (own, *_of_the_named(state, log, view, query)) for fact in each}
+    return {fact.fact_id: fact for each in (own, *of_the_named(state, log, view, query)) for fact in each}
 
 
 def _ranked(found: Sequence[Fact], query: str, hits: Sequence[Hit]) -> list[Fact]:
@@ -112,37 +111,7 @@ def _is_told(hit: Hit, told: Sequence[Fact]) -> bool:
     kept = list(hit.text)
     for first, end in spans:
         kept[first:end] = " " * (end - first)
-    return bool(spans) and not _NAME.search("".join(kept))
-
-
-def _past(state: State, log: Log, view: View, held: Mapping[bytes, Fact], hits: Sequence[Hit]) -> dict[EventId, list[str]]:
-    """Return the values that no longer hold, by the events that say so. Of whoever speaks in them, what they said of themselves counts."""
-    speakers = islice(dict.fromkeys(hit.speaker for hit in hits if hit.role.asserts), NAMES_MAX)
-    more = [fact for name in speakers for fact in facts(state, log, view, entity=name, history=True, quotes=False)]
-    every = {**held, **{fact.fact_id: fact for fact in more}}.values()
-    holding = {_said(fact) for fact in every if fact.standing is Standing.HOLDS}
-    past: dict[EventId, list[str]] = {}
-    for fact in every:
-        if fact.standing is not Standing.HOLDS and fact.value and _said(fact) not in holding:
-            for event_id in dict.fromkeys(event_id for event_id, _ in fact.support):
-                past.setdefault(event_id, []).append(fact.value)
-    return past
-
-
-def _said(fact: Fact) -> tuple[str, ...]:
-    return tuple(map(normalise, (fact.entity, fact.relation, fact.qualifier, fact.value)))
-
-
-def _of_the_named(state: State, log: Log, view: View, query: str) -> Iterator[list[Fact]]:
-    """Yield what holds or held of those whom words of a query, or pairs of words, name.
-
-    The bound counts only names of which the view sees something: a name that is known from elsewhere takes nobody's place.
-    """
-    words = _NAME.findall(query)
-    tried = dict.fromkeys([*map(" ".join, pairwise(words)), *words])
-    known = (name for name in tried if state.mentions_named(name))
-    seen = filter(None, (facts(state, log, view, entity=name, history=True, quotes=False) for name in known))
-    return islice(seen, NAMES_MAX)
+    return bool(spans) and not _WORD.search("".join(kept))
 
 
 def _fitting(lines: Sequence[str], budget: int) -> tuple[dict[int, str], int]:
