@@ -14,7 +14,7 @@ from refold.copies.backup import backup
 from refold.copies.mirror import mirror
 from refold.errors import Corrupt
 from refold.heads.checkpoint import checkpoint
-from refold.heads.configured import witnesses
+from refold.heads.configured import sign, witnesses
 from refold.heads.rotation import rotate
 from refold.memory import Memory
 from refold.settings import load
@@ -82,6 +82,14 @@ def test_where_the_end_was_given_up_everything_goes_on(cut, run):
     assert run("recover", "--log", "--give-up-end", "--confirm", cut.origin[:8]).code == 0
     assert run("add", "I like rum.", "--user", "ada").code == 0
     assert "RF-CUT-001" not in run("status").codes
+
+
+def test_a_log_that_another_process_added_to_and_signed_since_is_not_taken_for_one_that_lost_its_end(places):
+    for ask in (lambda log: log.lost, lambda log: log.require_reached()):
+        with open_store(places) as store, open_store(places) as other:
+            say(other, "I like rum.")
+            sign(other, full=False, random=os.urandom)
+            assert ask(store.log) is None
 
 
 def test_a_file_that_only_claims_to_be_a_longer_head_blocks_nobody(places):

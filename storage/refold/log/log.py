@@ -22,6 +22,7 @@ from refold.log.compact import Compacted
 from refold.log.entry import Header
 from refold.log.events import SubjectEntry
 from refold.log.head import Head, Place, commit_of, forward, key_after, newest, refuse_replaced_key
+from refold.log.note import TreeHead
 from refold.log.parts import Rows
 from refold.log.read import KINDS, Opened, Reader
 from refold.log.tail import Tail
@@ -237,7 +238,7 @@ class Log:
         if self._reached:
             return
         self.refuse_copy()
-        if self.place.format == FORMAT:
+        if self.place.format == FORMAT and self._beyond() is not None:
             witnessed.require_reached(self.vault, self._head.size)
         self._reached = True
 
@@ -251,8 +252,16 @@ class Log:
         self._reader.cache.clear()
 
     def _unreached(self) -> tuple[int, int] | None:
-        longer = witnessed.beyond(self.vault, self._head.size)
+        longer = self._beyond()
         return None if longer is None else (self._head.size, longer.size)
+
+    def _beyond(self) -> TreeHead | None:
+        """Return a head beyond the end of this log. Somebody else may have added since it was read what they signed: then it is read on."""
+        longer = witnessed.beyond(self.vault, self._head.size)
+        if longer is not None:
+            self.refresh()
+            longer = witnessed.beyond(self.vault, self._head.size)
+        return longer
 
     def _control(
         self,
