@@ -245,3 +245,10 @@ def test_a_conversation_longer_than_a_record_may_be_ends_the_reading(read, monke
 
 def test_an_export_without_conversations_is_empty(read):
     assert read(READER, "[]") == []
+
+
+def test_files_that_were_attached_are_counted(read):
+    about = {"attachments": [{"name": "lease.pdf"}, {"name": "a.png"}]}
+    tree = {"root": (None, None), "u": ("root", message("Read this.", metadata=about))}
+    (said,) = drafts(read(READER, json.dumps([conversation(tree, "u")])))
+    assert said.metadata == {"title": "Talk", "attachments": 2}

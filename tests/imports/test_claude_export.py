@@ -62,3 +62,11 @@ def test_what_is_broken_costs_only_itself(read):
         ("conversation 1, message 3", "the message is not a JSON object"),
         ("conversation 2", "the messages are not a list"),
     ]
+
+
+def test_files_that_were_attached_are_counted(read):
+    pasted = {"file_name": "", "extracted_content": "I live in Rome.", "file_type": "txt"}
+    told = ASKED | {"text": "", "content": [], "attachments": [pasted], "files": [{"file_name": "a.png"}]}
+    with_files, without = drafts(read(READER, export(conversation(told, ASKED))))
+    assert (with_files.text, with_files.metadata["attachments"]) == ("", 2)
+    assert "attachments" not in without.metadata

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from refold.cli import main
+from refold.cli.imports import ATTACHED, imported
 from refold.errors import NotAllowed, Usage
 from refold.imports import driver
 from refold.imports.driver import ImportReport, Progress, import_files
@@ -296,6 +297,15 @@ def test_a_folder_that_may_not_be_entered_is_reported(open_folder):
     seen, closed = write(open_folder, "a.md", "text"), write(open_folder, "sub/b.md", "text").parent
     with no_right_to(closed):
         assert [*driver.found([open_folder])] == [File(seen, "a.md"), Malformed("", "it may not be read", str(closed), forbidden=True)]
+
+
+def test_files_that_were_attached_are_counted_also_where_nothing_else_was_said(import_, folder):
+    told = {"sender": "human", "content": [], "attachments": [{"extracted_content": "I live in Rome."}]}
+    export = [{"uuid": "c7", "chat_messages": [told, told | {"content": [{"type": "text", "text": "Hello."}]}]}]
+    report = import_(write(folder, "conversations.json", json.dumps(export)))
+    assert (report.added, report.empty, report.attachments) == (1, 1, 2)
+    (warning,) = [finding for finding in imported(report).findings if finding.code == ATTACHED]
+    assert warning.message.startswith("2 files attached to what was read")
 
 
 def test_an_empty_folder_is_refused(import_, folder):

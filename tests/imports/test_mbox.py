@@ -87,3 +87,45 @@ def test_reading_a_mailbox_leaves_it_as_it_was(read, tmp_path):
     read(READER, ORDINARY, name="old.mbox")
     assert path.read_text() == ORDINARY
     assert [entry.name for entry in tmp_path.iterdir()] == ["old.mbox"]
+
+
+FORWARDS = (
+    "---------- Forwarded message ---------\nFrom: Ben <b@example.org>\nDate: Mon, 4 Mar 2024\nSubject: x\n\nI live in Rome.\n",
+    "-----Original Message-----\nFrom: Ben\nSent: Monday\nTo: Ruth\n\nI live in Rome.\n",
+    "-------- Weitergeleitete Nachricht --------\nBetreff: \tx\nVon: \tBen\n\nI live in Rome.\n",
+    "________________________________\nFrom: Ben\nSent: Monday\n\nI live in Rome.\n"
+    "---------- Forwarded message ---------\nFrom: Eve\nDate: x\n\nI live in Oslo.\n",
+)
+
+
+@pytest.mark.parametrize("forward", FORWARDS, ids=range(len(FORWARDS)))
+def test_what_is_forwarded_is_somebody_elses(read, forward: str):
+    (said,) = drafts(read(READER, letter(f"I live in Bonn.\n\n{forward}".encode())))
+    assert said.text == "I live in Bonn."
+
+
+def test_a_rule_and_a_list_of_things_are_the_authors(read):
+    body = b"-----\nTo do:\n- tea\n\n-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\nI live in Bonn."
+    (said,) = drafts(read(READER, letter(body)))
+    assert said.text == body.decode()
+
+
+@pytest.mark.parametrize("charset", ["utf-8", "windows-1252"])
+def test_a_letter_that_names_no_encoding_is_read_in_the_one_it_has(read, charset: str):
+    (said,) = drafts(read(READER, letter("I live in Köln, “here”.".encode(charset))))
+    assert said.text == "I live in Köln, “here”."
+
+
+def test_a_letter_in_another_encoding_than_it_says_is_left_out(read):
+    records = read(READER, letter("I live in Köln.".encode("latin-1"), "Content-Type: text/plain; charset=utf-8"))
+    assert faults(records) == [("letter 1", "not a letter that can be read")]
+
+
+def test_attachments_are_counted(read):
+    made = EmailMessage()
+    made["From"] = "Ruth <r@example.org>"
+    made.set_content("See there.")
+    made.add_attachment("I live in Rome.", filename="a.txt")
+    made.add_attachment(EmailMessage())
+    (said,) = drafts(read(READER, b"From x\n" + made.as_bytes() + b"\n"))
+    assert (said.text, said.metadata["attachments"]) == ("See there.", 2)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from refold.imports import claude_code, codex
 from refold.model import Role
 from refold.times import parse
@@ -75,3 +77,48 @@ def test_a_line_that_is_broken_costs_only_itself(read):
     records = read(codex.READER, json_lines({"type": "response_item", "payload": []}, item("user", "I drink tea.")), name="s.jsonl")
     assert faults(records) == [("line 1", "the payload is not a JSON object")]
     assert parts(records) == ["chat:s#2"]
+
+
+REMINDER = "<system-reminder>\nBe brief.\n</system-reminder>"
+COMMAND = "<command-message>review</command-message>\n<command-name>/review</command-name>\n<command-args>all</command-args>"
+
+
+def test_what_the_tool_wrote_beside_the_users_words_is_left_out(read):
+    parts = [{"type": "text", "text": REMINDER}, {"type": "text", "text": "I prefer tabs."}]
+    said = drafts(read(claude_code.READER, json_lines(turn("user", parts), turn("user", COMMAND), turn("user", f"{REMINDER} I use vim."))))
+    assert [(draft.text, draft.role) for draft in said] == [
+        ("I prefer tabs.", Role.USER),
+        (COMMAND, Role.SYSTEM),
+        (f"{REMINDER} I use vim.", Role.USER),
+    ]
+
+
+def test_a_summary_to_go_on_from_is_not_the_users(read):
+    (said,) = drafts(read(claude_code.READER, json_lines(turn("user", "I live in Rome, the user said.", isCompactSummary=True))))
+    assert said.role is Role.ASSISTANT
+
+
+def test_a_line_without_a_time_was_said_when_the_one_before_it_was(read):
+    first, second = drafts(read(claude_code.READER, json_lines(turn("user", "a"), turn("user", "b", timestamp=None))))
+    assert first.said_at == second.said_at == parse("2025-06-01T08:00Z")
+
+
+def test_instructions_and_what_an_editor_adds_are_not_the_users(read):
+    instructions = "# AGENTS.md instructions for /work\n\n<INSTRUCTIONS>\nI like tea.\n</INSTRUCTIONS>"
+    asked = "# Context from my IDE setup:\n\n## Active file: a.py\n\n## My request for Codex:\nI use ruff.\n"
+    said = drafts(read(codex.READER, json_lines(item("user", instructions), item("user", asked))))
+    assert [(draft.text, draft.role) for draft in said] == [(instructions, Role.SYSTEM), ("I use ruff.", Role.USER)]
+
+
+def test_a_session_of_an_older_codex_is_recognised_and_read(read):
+    message = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "I use ruff."}]}
+    older = json_lines(
+        {"id": "r1", "timestamp": "2025-06-01T08:00:00.000Z", "instructions": None, "git": {}},
+        {"record_type": "state"},
+        message,
+        {"type": "reasoning", "summary": []},
+        {"type": "function_call", "name": "shell", "arguments": "{}"},
+    )
+    assert codex.READER.recognises(Path("rollout.jsonl"), older.encode())
+    (said,) = drafts(read(codex.READER, older))
+    assert (said.text, str(said.source), said.said_at) == ("I use ruff.", "chat:r1#3", parse("2025-06-01T08:00Z"))

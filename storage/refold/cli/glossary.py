@@ -81,7 +81,7 @@ FORMATS = {
         ' {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "I use tabs."}]}}',
     ),
     "mbox": (
-        "a mailbox: each letter in its author's own words",
+        "a mailbox: each letter in its author's own words; what is quoted, forwarded or attached is not read",
         "From ada@example.org Tue Mar  5 10:00:00 2024\nFrom: Ada Brandt <ada@example.org>\n"
         "Date: Tue, 5 Mar 2024 10:00:00 +0000\nMessage-ID: <7@example.org>\n\nI live in Berlin.",
     ),

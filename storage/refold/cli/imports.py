@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 UNDATED = "RF-IMPORT-003"  # nobody says when some events were said
 STRANGERS = "RF-IMPORT-004"  # an author may be the user, under another name
+ATTACHED = "RF-IMPORT-005"  # files that came with what was read are not read
 DIFFERING = "RF-IMPORT-002"  # an event was there already, for others or about fewer people
 
 
@@ -84,6 +85,7 @@ def imported(report: ImportReport) -> Outcome:
         "sources": list(report.sources),
         "conflicts": list(report.conflicts),
         "suppressed": report.suppressed,
+        "attachments": report.attachments,
     }
     known = f", {report.already:,} were there already" if report.already else ""
     left_out = f", {report.malformed_count:,} left out" if report.malformed_count else ""
@@ -103,6 +105,9 @@ def imported(report: ImportReport) -> Outcome:
     if report.undated:
         undated = f"{plural(report.undated, 'event')} of files that say no time: they count as said now, unless --said-at names a time"
         findings.append(Finding(UNDATED, "warning", undated, remediation="refold help import"))
+    if report.attachments:
+        kept = f"{plural(report.attachments, 'file')} attached to what was read: what they say is not in memory; import them by themselves"
+        findings.append(Finding(ATTACHED, "warning", kept, remediation="refold help import"))
     if report.conflicts:
         conflict = f"{plural(len(report.conflicts), 'source')} had events already, for another audience or fewer people: they stay so"
         findings.append(

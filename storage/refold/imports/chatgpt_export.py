@@ -3,7 +3,7 @@
 The source is `chat:REF#PART`: REF is the conversation's id, PART the depth of the message in its tree. Wherever a message was edited or
 answered again, the tree has a second branch; its parts carry the id of the message that opened it: `7/3f2a9c1d`. Neither changes when
 the tree grows, whichever branch is the current one, so that a later export of the same conversation adds only what is new. What does
-not lie between current_node and the root is kept, flagged `branch: abandoned`.
+not lie between current_node and the root is kept, flagged `branch: abandoned`. Files that were attached are counted, and not read.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import NamedTuple
 from refold.errors import Usage
 from refold.imports import conversations, records
 from refold.imports.openai_messages import role_of
-from refold.imports.reader import File, Malformed, Options, Reader, Said, clean_ref
+from refold.imports.reader import File, Malformed, Options, Reader, Said, attached, clean_ref
 from refold.imports.stamps import stamp
 from refold.model import Draft, Source
 
@@ -66,7 +66,7 @@ def _conversation(conversation: Json, file: File, *, number: int, options: Optio
             message = nodes[place.node].get("message")
             if message is not None:
                 said = _said(records.as_object(message, "the message"), place, ref=ref, latest=options.latest)
-                yield options.draft(replace(said, metadata=metadata))
+                yield options.draft(replace(said, metadata=metadata | said.metadata))
         except Usage as error:
             yield Malformed(f"conversation {number}, message {place.part}", error.message)
     if reached < len(nodes):
@@ -142,7 +142,9 @@ def _said(message: Json, place: Place, *, ref: str, latest: int | None) -> Said:
     stamp(message.get("create_time"), latest)
     name = author.get("name")
     known = name if isinstance(name, str) and name else None
-    return Said(_text(message), Source("chat", ref, place.part), role_of(author.get("role")), place.said_at, known)
+    about = message.get("metadata")
+    files = attached(about.get("attachments")) if isinstance(about, dict) else {}
+    return Said(_text(message), Source("chat", ref, place.part), role_of(author.get("role")), place.said_at, known, files)
 
 
 def _text(message: Json) -> str:

@@ -26,10 +26,11 @@ def read(file: File, options: Options) -> Iterator[Draft | Malformed]:
 
 
 def _message(line: Line) -> Told | None:
-    """Return the message of a line; what an agent wrote to an agent of its own is not the user's."""
+    """Return the message of a line; what an agent wrote to an agent of its own, or of all before to go on from, is not the user's."""
     if line.get("type") not in ("user", "assistant") or line.get("isMeta") is True:
         return None
-    return Told(records.as_object(line.get("message"), "the message"), is_ours=line.get("isSidechain") is not True)
+    is_ours = line.get("isSidechain") is not True and line.get("isCompactSummary") is not True
+    return Told(records.as_object(line.get("message"), "the message"), is_ours=is_ours)
 
 
 READER = Reader("claude-code", recognises, read)

@@ -1,7 +1,7 @@
 """The conversations.json of a Claude export: a list of conversations, each a list of messages.
 
 The source is `chat:REF#PART`: REF is the conversation's id, PART the message's number in it. Of what a message is made of, the text
-counts: what the assistant thought, searched and attached is not said.
+counts: what the assistant thought and searched is not said. Files that were attached are counted, and not read.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from refold.errors import Usage
 from refold.imports import conversations, records
 from refold.imports.openai_messages import said_text
-from refold.imports.reader import File, Malformed, Options, Reader, Said, clean_ref
+from refold.imports.reader import File, Malformed, Options, Reader, Said, attached, clean_ref
 from refold.imports.stamps import stamp
 from refold.model import Draft, Role, Source
 
@@ -43,8 +43,8 @@ def _conversation(conversation: Mapping[str, object], file: File, *, number: int
             told = records.as_object(message, "the message")
             said_at = stamp(told.get("created_at"), options.latest)
             latest = latest if said_at is None else said_at
-            said = Said(_text(told), Source("chat", ref, str(position)), _role(told.get("sender")), latest, metadata=metadata)
-            yield options.draft(said)
+            about = metadata | attached(told.get("attachments"), told.get("files"))
+            yield options.draft(Said(_text(told), Source("chat", ref, str(position)), _role(told.get("sender")), latest, metadata=about))
         except Usage as error:
             yield Malformed(f"conversation {number}, message {position}", error.message)
 

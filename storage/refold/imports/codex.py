@@ -1,4 +1,7 @@
-"""A session of Codex: JSON lines, of which those of type `response_item` carry a message; the others tell the same again, or no words."""
+"""A session of Codex: JSON lines, of which those of type `response_item` carry a message; the others tell the same again, or no words.
+
+Older releases wrote the messages as lines of their own, under a first line with the session's id, time and instructions.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +15,13 @@ from refold.imports.sessions import Line, Told, read_session
 from refold.model import Draft
 
 _OURS = re.compile(rb'^\s*\{(?=.*"payload")(?=.*"type"\s*:\s*"(session_meta|response_item|event_msg|turn_context)")', re.MULTILINE)
+_OLDER = re.compile(rb'\s*\{(?=[^\n]*"id"\s*:)(?=[^\n]*"timestamp"\s*:)[^\n]*"instructions"\s*:')
 
 
 def recognises(path: Path, head: bytes) -> bool:
-    """Whether one of the first lines has a payload of a kind that only such a session has."""
-    return bool(_OURS.search(head.removeprefix(records.BOM)))
+    """Whether one of the first lines has a payload of a kind that only such a session has, or the first is that of an older one."""
+    start = head.removeprefix(records.BOM)
+    return bool(_OURS.search(start) or _OLDER.match(start))
 
 
 def read(file: File, options: Options) -> Iterator[Draft | Malformed]:
@@ -25,10 +30,14 @@ def read(file: File, options: Options) -> Iterator[Draft | Malformed]:
 
 
 def _session(line: Line) -> object:
-    return _payload(line).get("id") if line.get("type") == "session_meta" else None
+    if line.get("type") == "session_meta":
+        return _payload(line).get("id")
+    return line.get("id") if "instructions" in line and "type" not in line else None
 
 
 def _message(line: Line) -> Told | None:
+    if line.get("type") == "message" and "payload" not in line:
+        return Told(line)
     payload = _payload(line) if line.get("type") == "response_item" else {}
     return Told(payload) if payload.get("type") == "message" else None
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from refold import ingest
 from refold.errors import NotAllowed, Usage
 from refold.imports import mapping, recognise
-from refold.imports.reader import File, Malformed, Options, Reader, Said
+from refold.imports.reader import ATTACHMENTS, File, Malformed, Options, Reader, Said
 from refold.model import Draft, Role, Source, normalise
 from refold.outside import Clock, Random
 from refold.store import Store, is_place
@@ -60,6 +60,7 @@ class ImportReport:
     undated: int = 0  # of those added: nobody said when, so that they count as said at the import
     conflicts: tuple[str, ...] = ()  # those where something was there for another audience, or without a person named now; sorted
     suppressed: int = 0  # left out: they would have brought back what was erased
+    attachments: int = 0  # files that came with what was read, and are not read themselves
     alike: tuple[str, ...] = ()  # authors with another name than the user's who share a word with it; sorted
 
 
@@ -228,7 +229,7 @@ class _Tally:
     """What an import has done so far."""
 
     def __init__(self) -> None:
-        self.files = self.added = self.already = self.empty = self.undated = self.suppressed = self.malformed_count = 0
+        self.files = self.added = self.already = self.empty = self.undated = self.suppressed = self.malformed_count = self.attachments = 0
         self.malformed: list[Malformed] = []
         self.sources: set[str] = set()
         self.conflicts: set[str] = set()
@@ -251,6 +252,9 @@ class _Tally:
         self.undated += sum(one.new and draft.said_at is None for draft, one in zip(drafts, added, strict=True))
         self.conflicts.update(draft.source.document for draft, one in zip(drafts, added, strict=True) if one.differs and draft.source)
         for record in group:
+            if isinstance(record, Draft):
+                count = record.metadata.get(ATTACHMENTS)
+                self.attachments += count if isinstance(count, int) else 0
             if isinstance(record, Draft) and not record.text.strip():
                 self.empty += 1
             elif isinstance(record, Draft) and record.source:
@@ -265,7 +269,8 @@ class _Tally:
         """Return the whole."""
         malformed, sources, conflicts = tuple(self.malformed), tuple(sorted(self.sources)), tuple(sorted(self.conflicts))
         counts = (self.files, self.added, self.already, self.empty)
-        return ImportReport(run, *counts, malformed, self.malformed_count, sources, self.undated, conflicts, self.suppressed)
+        more = (self.undated, conflicts, self.suppressed, self.attachments)
+        return ImportReport(run, *counts, malformed, self.malformed_count, sources, *more)
 
 
 def _nothing(tally: _Tally) -> Usage | NotAllowed:

@@ -1,8 +1,9 @@
 """A mailbox (mbox): each letter is an event of its author, dated by its head, and only in its own words.
 
 The source is `mail:ID`, the Message-ID, or the file's name with the letter's number. What a letter quotes of others (lines that begin
-with `>`, and the line that announces them) is theirs, and what follows `-- ` is a signature: both are left out. Attachments are not read;
-of a letter without plain text, the words of its HTML are.
+with `>`, and the line that announces them; all that follows a rule and the head of another letter, as where one is forwarded) is theirs,
+and what follows `-- ` is a signature: both are left out. Attachments are counted, and not read; of a letter without plain text, the words
+of its HTML are. What says no encoding is read as UTF-8, else as Windows-1252; what is not in the encoding that it says is left out.
 """
 
 from __future__ import annotations
@@ -11,18 +12,19 @@ import mailbox
 import re
 from collections.abc import Iterator
 from email import message_from_bytes, policy
-from email.message import EmailMessage
+from email.message import EmailMessage, MIMEPart
 from email.utils import parseaddr
 from html.parser import HTMLParser
 from pathlib import Path
 
 from refold.errors import Usage
 from refold.imports import records
-from refold.imports.reader import File, Malformed, Options, Reader, Said, clean_ref
+from refold.imports.reader import File, Malformed, Options, Reader, Said, attached, clean_ref
 from refold.imports.stamps import written
 from refold.model import Draft, Role, Source
 
 _ANNOUNCED = re.compile(r"(?:^|\n)[^\n>]{0,200}(?:\n[^\n>]{0,200})?:[ \t]*\n+(?=>)")
+_FORWARDED = re.compile(r"^[-_]{3,}[^\n]*\n\s*(?:[ \t]*\*?[^\W\d_]+(?:[ -][^\W\d_]+)?:\*?[ \t][^\n]+\n){2}", re.MULTILINE)
 _UNSEEN = ("style", "script", "title", "head")
 _BREAKS = ("p", "br", "div", "li", "tr", "h1", "h2", "h3", "blockquote")
 
@@ -55,13 +57,14 @@ def _letter(raw: bytes, file: File, *, number: int, latest: int | None) -> Said:
         heads = {name: str(letter[name] or "").strip() for name in ("From", "To", "Date", "Subject", "Message-ID")}
         text = _words(letter)
         text.encode("utf-8")
+        files = attached([*letter.iter_attachments()])
     except (ValueError, LookupError, TypeError, AttributeError, IndexError, RecursionError):  # the parser trips over broken heads
         raise Usage("not a letter that can be read") from None
     name, address = parseaddr(heads["From"])
     ref = clean_ref(heads["Message-ID"].strip("<> ")) or f"{file.ref_of_stem}/{number}"
     about = {"title": heads["Subject"], "to": heads["To"]}
     said_at = written(heads["Date"], latest) if heads["Date"] else None
-    metadata: dict[str, object] = {key: value for key, value in about.items() if value}
+    metadata: dict[str, object] = {key: value for key, value in about.items() if value} | files
     return Said(text, Source("mail", ref), Role.DOCUMENT, said_at, name or address or None, metadata)
 
 
@@ -69,15 +72,27 @@ def _words(letter: EmailMessage) -> str:
     body = letter.get_body(("plain", "html"))
     if body is None:
         return ""
-    content = body.get_content()
-    if not isinstance(content, str):
-        return ""
+    content = _decoded(body)
     return _own(_seen(content) if body.get_content_subtype() == "html" else content)
 
 
+def _decoded(body: MIMEPart) -> str:
+    """Return the text of a part. Raises ValueError, LookupError."""
+    raw = body.get_payload(decode=True)
+    assert isinstance(raw, bytes), "a part with a text has bytes"
+    said = body.get_content_charset()
+    if said is not None and said != "us-ascii":
+        return raw.decode(said)
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("windows-1252")
+
+
 def _own(text: str) -> str:
-    """Return a letter without what it quotes and without its signature."""
+    """Return a letter without what it quotes or forwards, and without its signature."""
     text = re.split(r"(?:^|\n)-- \n", text.replace("\r\n", "\n"), maxsplit=1)[0]
+    text = _FORWARDED.split(f"{text}\n", maxsplit=1)[0]
     lines = _ANNOUNCED.sub("\n", text).split("\n")
     return re.sub(r"\n{3,}", "\n\n", "\n".join(line for line in lines if not line.startswith(">"))).strip()
 

@@ -110,12 +110,17 @@ def role_of(name: object) -> Role:
 
 def said_text(message: Message) -> str:
     """Return the words of a message: of typed parts, those that are text."""
+    return "\n".join(text_parts(message))
+
+
+def text_parts(message: Message) -> list[str]:
+    """Return the parts of a message that have words. Raises Usage."""
     content = message.get("content")
     if content is None or isinstance(content, str):
-        return content or ""
+        return [content] if content else []
     if not isinstance(content, list):
         raise Usage("the content is neither a text nor a list of parts")
-    return "\n".join(text for part in content if (text := _text_of_part(part)))
+    return [text for part in content if (text := _text_of_part(part))]
 
 
 def _text_of_part(part: object) -> str:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 from refold.model import Draft, Role, Scope, Source
 
+ATTACHMENTS = "attachments"  # in the metadata: how many files came with it that are not read
+
 
 @dataclass(frozen=True, slots=True)
 class File:
@@ -96,3 +98,9 @@ class Reader(NamedTuple):
 def clean_ref(ref: str) -> str:
     """Return a ref without what would end it in `KIND:REF#PART`: a number sign, a control character."""
     return re.sub(r"[\x00-\x1f\x7f#]", "-", ref)
+
+
+def attached(*lists: object) -> dict[str, object]:
+    """Return what the metadata of an event says of files that were attached to it and not read: how many there were, if any."""
+    count = sum(len(each) for each in lists if isinstance(each, list))
+    return {ATTACHMENTS: count} if count else {}
