@@ -180,6 +180,24 @@ def test_what_a_hidden_event_replaced_is_not_called_past(store):
         assert [hit.no_longer for hit in found if "Oslo" in hit.text] == [past]
 
 
+def test_what_is_disliked_or_forbidden_is_told_until_it_is_said_otherwise(store):
+    said = ("Never suggest peanuts.", "I hate coriander.", "I can't stand jazz.", "I don't live in Rome.", "I love jazz.")
+    state = remembered(store, *(say("ada", text, at=str(day), day=day) for day, text in enumerate(said)))
+    told = ask(store, state, "plan a dinner").text.split("\n")
+    assert {line.rsplit(" [")[0] for line in told} == {
+        '"ada" instructs not: "suggest peanuts"',
+        '"ada" likes not: "coriander"',
+        '"ada" likes: "jazz"',
+    }
+
+
+def test_a_hidden_saying_does_not_silence_what_is_disliked(store):
+    said = [say("ada", "I hate jazz.", at="1", day=1), say("ada", "I love jazz.", at="2", day=2, audience=("doctor",))]
+    state = remembered(store, *said)
+    for labels, told in ((frozenset(), 'likes not: "jazz"'), (frozenset({"doctor"}), 'likes: "jazz"')):
+        assert told in ask(store, state, "dinner", view=View(Scope(user="ada"), labels=labels)).text
+
+
 def test_an_event_that_a_fact_tells_is_not_told_again(store):
     state = remembered(store, say("ada", "I live in Munich.", at="1"), say("ada", "Munich is green.", at="2"))
     assert [line.rsplit("#")[-1] for line in ask(store, state, "what about Munich?").text.split("\n")] == ["1]", "2]"]

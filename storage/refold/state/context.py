@@ -1,7 +1,7 @@
 """Context: what memory has to say to a question, as cited lines for a prompt, within a budget of tokens.
 
-First what holds of the view's user and of whom the query names, then the events that say most; an event that says no more than a fact
-is left out, and one of which something holds no longer says so. Every line ends with where it is from.
+First what holds of the view's user, what they dislike or forbid, and what holds of whom the query names; then the events that say most. An
+event that says no more than a fact is left out, and one of which something holds no longer says so. Every line ends with where it is from.
 Texts are data: each stands on one line, quoted, with whatever is not plain text escaped.
 """
 
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 from refold import times
 from refold.errors import Usage
-from refold.model import Event, Modality, View
+from refold.model import Act, Event, Modality, View
 from refold.reading import Fact, Hit, Standing
-from refold.state.facts import facts
+from refold.state.facts import denials, facts
 from refold.state.generation import State
 from refold.state.past import no_longer, of_the_named
 from refold.state.search import search
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 EVENTS_MAX = 50
 EXCERPT_MAX = 480  # characters of one event
 FACTS_MAX = 200  # the best are looked at whether they fit
+DENIED_TOO = ("likes", "instructs", "condition")  # what is disliked or forbidden is told as well as what is liked or wanted
 IN_ITS_WORDS = ("condition", "did")  # what these say hangs on the verb
 JOINERS = "\u200c\u200d"
 _WORD = re.compile(r"\w[\w'’-]*")
@@ -57,7 +58,8 @@ def context(
         raise Usage("the budget of tokens is below one")
     hits = search(state, tail, log, view, query, limit=EVENTS_MAX, meant=meant)
     held = _facts(state, log, view, query)
-    found = _ranked([fact for fact in held.values() if fact.standing is Standing.HOLDS], query, hits)
+    holding = [fact for fact in held.values() if fact.standing is Standing.HOLDS]
+    found = _ranked([*holding, *denials(state, log, view, DENIED_TOO)], query, hits)
     told, spent = _fitting([_fact_line(fact, log) for fact in found], tokens // 2)
     others = [hit for hit in hits if not _is_told(hit, [found[row] for row in told])]  # a fact says it more briefly
     past = no_longer(state, log, view, held, others)
@@ -131,6 +133,7 @@ def _fact_line(fact: Fact, log: Log) -> str:
     span = times.span(fact.valid_from, fact.valid_to, fact.valid_precision)
     marks = [span, "disputed" if fact.contested else "", _weakened(fact)]
     value = "".join([one_line(_in_its_words(fact, log)), *(f", {mark}" for mark in marks if mark)])
+    relation += " not" if fact.act is Act.DENY else ""
     return f"{one_line(fact.entity)} {relation}: {value} [{cited(fact.source)}]"
 
 
@@ -141,7 +144,7 @@ def _weakened(fact: Fact) -> str:
 
 def _in_its_words(fact: Fact, log: Log) -> str:
     """Return a value as it was stated where the relation does not say how it is meant: "allergic to nuts", "have asthma"."""
-    if fact.relation not in IN_ITS_WORDS or fact.rule:
+    if fact.relation not in IN_ITS_WORDS or fact.rule or fact.act is Act.DENY:
         return fact.value
     spans = [span for event_id, span in fact.support if event_id == fact.support[0][0]]
     first, end = max(spans, key=lambda span: span[1] - span[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
 from refold import recipes
@@ -11,7 +11,7 @@ from refold.fold.merge import Stance, order, value_of
 from refold.fold.relations import Relations
 from refold.fold.rules import Known, Rules, derive
 from refold.log.log import Log
-from refold.model import View, normalise
+from refold.model import Act, Modality, View, normalise
 from refold.reading import Claim, Fact, Standing
 from refold.state.generation import State
 from refold.state.sight import Sight
@@ -59,6 +59,25 @@ def facts(
     stances.sort(key=lambda stance: order(stance.shown), reverse=True)
     stances.sort(key=lambda stance: _place(stance, relations))
     return [*facts_of(stances[:limit], log, quotes=quotes), *_derived(sight, entities, rules, relation)][:limit]
+
+
+def denials(state: State, log: Log, view: View, relations: Collection[str]) -> list[Fact]:
+    """Return what the view's user has denied of themselves, in some relations, and not said since: what they dislike, what is never wanted.
+
+    It does not hold, and whoever acts for the user has to know it as much as what does. Each value once, by its newest denial.
+    """
+    if view.scope.user is None:
+        return []
+    sight = Sight(state, view, recipes.relations(), only=set(relations))
+    latest: dict[tuple[int, str, str, int | str], Stance] = {}
+    for entity in entities_named(sight, view.scope.user, first_person=True):
+        for stance in sight.stances(entity):  # in the order of their newest saying
+            shown = stance.shown
+            key = entity, shown.relation, normalise(shown.qualifier), value_of(shown, sight.component_of)
+            is_firm = shown.act is Act.DENY and shown.modality is Modality.ASSERTED and shown.value
+            if stance.standing is Standing.HOLDS or (is_firm and stance.standing in (Standing.INERT, Standing.CLOSING)):
+                latest[key] = stance
+    return facts_of([stance for stance in latest.values() if stance.shown.act is Act.DENY], log, quotes=False)
 
 
 def known_relations(relations: Relations, rules: Rules) -> set[str]:
