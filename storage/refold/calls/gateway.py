@@ -33,8 +33,8 @@ from refold.outside import Clock, Random
 from refold.store import Store
 
 AHEAD = 8  # requests looked ahead, for each that may be in flight
-TOGETHER = 2  # answers recorded by one commit, for each that may be in flight
-READY = 2  # requests that litellm words meanwhile, so that as many as may be in flight are; none where each must be paid first
+TOGETHER = 4  # answers recorded by one commit, for each that may be in flight
+READY = 1  # requests that litellm words meanwhile, for each that may be in flight; none where each must be paid first
 RETRIED = frozenset((Fault.TIMEOUT, Fault.UNREACHABLE, Fault.CUT_CONNECTION, Fault.RATE_LIMITED, Fault.SERVER_ERROR, Fault.MALFORMED))
 
 
@@ -117,7 +117,7 @@ class Gateway:
         self._sleep = sleep or self._stopped.wait
         self._pace = Pace(limits.requests_per_minute, limits.tokens_per_minute, clock=time.monotonic, sleep=self._sleep)
         self._ledger = Ledger(budget or Budget())
-        self._ready = READY if budget in (None, Budget()) else 0
+        self._ready = READY * limits.concurrency if budget in (None, Budget()) else 0
         self._providers: dict[tuple[str, str, Task], Provider] = {}
         self._going: list[Generator[Answer | Failed]] = []
         self._checks = Checks()
