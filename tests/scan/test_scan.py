@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
+import json
 import os
 import pickle
 import sqlite3
@@ -18,6 +20,7 @@ from hypothesis import strategies as st
 from refold.errors import Usage
 from refold.scan import contained
 from refold.scan.found import Scanned
+from refold.scan.joined import Stretches
 from refold.scan.look import Looker
 from refold.scan.needles import Needles
 from refold.scan.testing import assert_forgotten
@@ -114,6 +117,29 @@ def test_whatever_is_put_around_it_up_to_three_times_it_is_found(around, ahead):
     for each in around:
         raw = AROUND[each](raw)
     assert {each.needle for each in LOOKER.look(raw).seen} == {0}, around
+
+
+ESCAPED = st.sampled_from(
+    [rb"\n", rb"\"", rb"\/", rb"\\", rb"\u0041", rb"\u00e9", rb"\ud83d\ude00", b"%20", b"%2541", b"&amp;", b"=\n", b"=3D"]
+)
+SPELLED = st.sampled_from([base64.b64encode(RAW), RAW.hex().encode(), json.dumps(TEXT).encode(), NUMBER.encode(), RAW])
+NOISE = st.sampled_from([b"", b" ", b"z", b"zzzzzzzzzzzz", b"00e9", b"0123456789abcdef", b"+49 ", b"\n"])
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(NOISE, ESCAPED, NOISE, SPELLED, st.lists(st.tuples(st.integers(0, 60), ESCAPED), max_size=3)), max_size=3))
+@example([(b"", rb"\n", b"", base64.b64encode(RAW), [(8, rb"\n"), (20, b"=\n")])])
+@example([(b"", rb"\n", b"0", RAW.hex().encode(), [(9, b"=\n")]), (b"", rb"\u0041", b"z", NUMBER.encode(), [(5, b"%20")])])
+def test_of_text_with_escapes_only_what_they_touch_is_decoded_again_and_nothing_is_lost(pieces):
+    data = b" "
+    for before, escape, after, spelled, inserted in pieces:
+        for at, other in inserted:
+            spelled = spelled[:at] + other + spelled[at:]
+        data += before + escape + after + spelled
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Stretches, "_only_new", lambda self, origins, lengths: (origins, lengths))
+        wanted = {each.needle for each in LOOKER.look(data).seen}
+    assert {each.needle for each in LOOKER.look(data).seen} == wanted
 
 
 @pytest.mark.parametrize("before", range(0, 40, 3))

@@ -16,7 +16,7 @@ from mmap import mmap
 import numpy as np
 
 Data = bytes | memoryview | mmap
-CHUNK_BYTES = 1 << 20  # what stays in the processor's cache while several passes go over it
+CHUNK_BYTES = 1 << 18  # what stays in the processor's cache while several passes go over it
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +44,7 @@ DIGITS = Alphabet(3, (string.digits + " ()./+-\t").encode(), 7)
 ALPHABETS = (BASE64, HEX, TEXT, DIGITS)
 SETS = bytes(sum(each.bit for each in ALPHABETS if byte in each.letters) for byte in range(256))
 SLICE_COST = 150  # bytes that are gone over in the time of taking one slice
+GATHERED_SHARE = 4  # up to so small a share of all bytes they are taken one by one
 LONGEST = max(each.least for each in ALPHABETS)
 
 
@@ -61,11 +62,24 @@ class Joined:
         return int(self.origins[max(int(np.searchsorted(self.starts, at, side="right")) - 1, 0)])
 
 
-class Stretches:
-    """Some bytes, and once somebody asks, every stretch in them of every alphabet."""
+@dataclass(frozen=True, slots=True)
+class New:
+    """Where bytes stand that stood there in another spelling: begins and ends, in order. The rest was looked into already."""
 
-    def __init__(self, data: Data) -> None:
+    begins: np.ndarray
+    ends: np.ndarray
+
+    def touches(self, begins: np.ndarray, ends: np.ndarray) -> np.ndarray:
+        """Return which stretches hold something new, or stand beside it."""
+        return np.searchsorted(self.ends, begins) < np.searchsorted(self.begins, ends, side="right")
+
+
+class Stretches:
+    """Some bytes, and once somebody asks, every stretch in them of every alphabet; where `new` is given, every one that is new."""
+
+    def __init__(self, data: Data, new: New | None = None) -> None:
         self.data = data
+        self._new = new
         self._found: list[tuple[np.ndarray, np.ndarray]] | None = None
 
     def joined(self, alphabet: Alphabet, *, least: int = 0, holding: np.ndarray | None = None) -> Joined | None:
@@ -75,7 +89,7 @@ class Stretches:
         What stands between two of them is one byte, whatever byte of no letter of theirs comes after the first.
         """
         if self._found is None:
-            self._found = _stretches(self.data)
+            self._found = [self._only_new(*extents) for extents in _stretches(self.data)]
         origins, lengths = self._found[alphabet.number]
         if least:
             origins, lengths = origins[lengths >= least], lengths[lengths >= least]
@@ -87,6 +101,12 @@ class Stretches:
         starts = np.concatenate(([0], np.cumsum(lengths + 1)[:-1]))
         return Joined(_joined(self.data, origins, origins + lengths), starts, origins, lengths)
 
+    def _only_new(self, origins: np.ndarray, lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if self._new is None:
+            return origins, lengths
+        chosen = self._new.touches(origins, origins + lengths)
+        return origins[chosen], lengths[chosen]
+
 
 def pairs_of(pairs: Iterable[bytes]) -> np.ndarray:
     """Return a table of two bytes, the first the lower: which are among some."""
@@ -96,14 +116,17 @@ def pairs_of(pairs: Iterable[bytes]) -> np.ndarray:
 
 
 def places_of(data: Data, pairs: np.ndarray) -> np.ndarray:
-    """Return where any of some pairs of bytes stands, in order: all are tried at once."""
-    view, found = memoryview(data), []
+    """Return where any of some pairs of bytes stands, in order: whatever they begin with is looked for first, all of it at once."""
+    view, found = memoryview(data), [np.zeros(0, np.int64)]
+    firsts = np.flatnonzero(pairs.reshape(256, 256).any(axis=0)).astype(np.uint8)
     for start in range(0, max(len(data) - 1, 0), CHUNK_BYTES):
         piece = np.frombuffer(view[start : start + CHUNK_BYTES + 1], dtype=np.uint8)
-        for offset in (0, 1):
-            words = piece[offset : offset + (min(len(piece), CHUNK_BYTES + 1) - offset) // 2 * 2].view("<u2")
-            found.append(start + offset + 2 * np.flatnonzero(pairs[words]))
-    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
+        begins = np.zeros(len(piece) - 1, bool)
+        for first in firsts:
+            begins |= piece[:-1] == first
+        at = np.flatnonzero(begins)
+        found.append(start + at[pairs[piece[at] | piece[at + 1].astype(np.uint16) << 8]])
+    return np.concatenate(found)
 
 
 def _joined(data: Data, begins: np.ndarray, ends: np.ndarray) -> bytes:
@@ -112,6 +135,11 @@ def _joined(data: Data, begins: np.ndarray, ends: np.ndarray) -> bytes:
     end = bytes(int(ends[-1]) == size)
     if len(begins) * SLICE_COST < size:
         return b"".join(view[begin : past + 1] for begin, past in zip(begins.tolist(), ends.tolist(), strict=True)) + end
+    lengths = ends - begins + 1
+    past = np.cumsum(lengths)
+    if past[-1] * GATHERED_SHARE < size:
+        places = np.repeat(begins - (past - lengths), lengths) + np.arange(past[-1])
+        return np.frombuffer(view, np.uint8)[places[: len(places) - len(end)]].tobytes() + end
     pieces = []
     for start in range(0, size, CHUNK_BYTES):
         until = min(start + CHUNK_BYTES, size)
@@ -128,21 +156,19 @@ def _stretches(data: Data) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return begins and lengths of the stretches of each alphabet that are long enough, also across chunks."""
     view, size = memoryview(data), len(data)
     edges: list[list[np.ndarray]] = [[] for _ in ALPHABETS]
-    inside = [False for _ in ALPHABETS]
+    before = np.zeros(1, np.uint8)
     for start in range(0, size, CHUNK_BYTES):
         sets = np.frombuffer(bytes(view[start : start + CHUNK_BYTES + LONGEST - 1]).translate(SETS), dtype=np.uint8)
         windows = _windows(sets)
+        begins = np.zeros(min(CHUNK_BYTES, size - start), np.uint8)  # of which alphabets all of the window is that begins there
         for alphabet in ALPHABETS:
-            # Where a window begins that is all of the alphabet.
-            begins = windows[alphabet.least][:CHUNK_BYTES] & alphabet.bit
-            if len(begins):
-                if bool(begins[0]) != inside[alphabet.number]:
-                    edges[alphabet.number].append(np.array([start]))
-                edges[alphabet.number].append(np.flatnonzero(begins[1:] != begins[:-1]) + (start + 1))
-                inside[alphabet.number] = bool(begins[-1])
-    for alphabet in ALPHABETS:
-        if inside[alphabet.number]:
-            edges[alphabet.number].append(np.array([size - alphabet.least + 1]))
+            window = windows[alphabet.least][: len(begins)]
+            begins[: len(window)] |= window & alphabet.bit
+        changes = begins ^ np.concatenate((before, begins[:-1]))
+        at = np.flatnonzero(changes != 0)
+        for alphabet in ALPHABETS:
+            edges[alphabet.number].append(at[(changes[at] & alphabet.bit) != 0] + start)
+        before = begins[-1:]
     return [_extents(each, alphabet) for each, alphabet in zip(edges, ALPHABETS, strict=True)]
 
 
@@ -154,7 +180,7 @@ def _windows(sets: np.ndarray) -> dict[int, np.ndarray]:
     found = {}
     for least in {each.least for each in ALPHABETS}:
         size = max(size for size in by_size if size <= least)
-        found[least] = _both(by_size[size], least - size)
+        found[least] = _both(by_size[size], least - size) if least > size else by_size[size]
     return found
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from refold.scan import chance, contained, spelled
 from refold.scan.contained import Undecodable
-from refold.scan.joined import Data, Stretches
+from refold.scan.joined import Data, New, Stretches
 from refold.scan.needles import Needles
 from refold.scan.search import Search
 
@@ -73,8 +73,8 @@ class Looker:
             view.reasons.append(_at(path, known))
         self._inside(data, path, view, is_whole=True)
 
-    def _inside(self, data: Data, path: tuple[str, ...], view: View, *, is_whole: bool = False) -> None:
-        found = Stretches(data)
+    def _inside(self, data: Data, path: tuple[str, ...], view: View, *, is_whole: bool = False, new: New | None = None) -> None:
+        found = Stretches(data, new)
         self._raw(found, path, view)
         if len(path) > DEPTH_MAX or len(data) < SPELLED_MIN:
             return
@@ -112,7 +112,7 @@ class Looker:
         """Look into everything that is spelled otherwise."""
         for spelling in spelled.spellings(found):
             inner = View()
-            self._inside(spelling.raw, (*path, spelling.encoding), inner)
+            self._inside(spelling.raw, (*path, spelling.encoding), inner, new=spelling.new)
             view.seen += [Seen(each.needle, each.encoding, spelling.origin(each.offset)) for each in inner.seen]
             view.encodings |= inner.encodings
 

@@ -6,12 +6,12 @@ import binascii
 import html
 import re
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from refold.scan.joined import BASE64, DIGITS, HEX, TEXT, Data, Joined, Stretches, pairs_of, places_of
+from refold.scan.joined import BASE64, DIGITS, HEX, TEXT, Data, Joined, New, Stretches, pairs_of, places_of
 
 WIDE_SHARE = 8  # of so many bytes one is zero where UTF-16 is looked for
 OPAQUE_MIN = 48
@@ -21,18 +21,19 @@ OPAQUE_RUN_MIN = 1_400  # characters of base64
 NAMED = rb"&(?:[a-zA-Z][a-zA-Z0-9]{1,8}|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});"
 BY_LEAD = {
     b"%": rb"%[0-9a-fA-F]{2}",
-    b"\\": rb"\\(?:u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrtbf/\"\\'])",
+    b"\\": rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|[nrtbf/\"\\'])",
     b"&": NAMED,
     b"=": rb"=[0-9A-F]{2}",
 }
 ESCAPE = re.compile(b"|".join(BY_LEAD.values()) + rb"|=\r?\n")
-SOFT_BREAK = re.compile(rb"=\r?\n")
+SOFT_BREAKS = (b"=\n", b"=\r\n")  # no escapes by themselves: they stand in other text too
 HEXDIGITS = string.hexdigits.encode()
 SECOND = {b"%": HEXDIGITS, b"\\": b"uxnrtbf/\"\\'", b"&": string.ascii_letters.encode() + b"#", b"=": HEXDIGITS}
 ESCAPES = pairs_of(lead + bytes([letter]) for lead, letters in SECOND.items() for letter in letters)  # how an escape begins
+BREAKS = ESCAPES | pairs_of((b"=\n", b"=\r"))
+KINDS_MAX = 64  # escapes whose kinds are named
 NAMES = {b"%": "url", b"\\": "json", b"&": "html", b"=": "quoted-printable"}
 SINGLE = {b"n": b"\n", b"r": b"\r", b"t": b"\t", b"b": b" ", b"f": b" "}
-SURROGATES = re.compile(rb"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
 WIDE = {"utf-16-le": re.compile(rb"(?:[\t\n\r -~]\x00){6,}"), "utf-16-be": re.compile(rb"(?:\x00[\t\n\r -~]){6,}")}
 URL_SAFE = BASE64.to(b"A").translate(bytes.maketrans(b"-_=", b"+/A"))
 AS_LINES, APART = TEXT.to(b"\n"), DIGITS.to(b"x")
@@ -48,6 +49,7 @@ class Spelling:
     encoding: str
     raw: bytes
     origin: Callable[[int], int]
+    new: New | None = None  # where nearly all of it stood there as it is: what did not
 
 
 def spellings(found: Stretches) -> Iterator[Spelling]:
@@ -62,13 +64,25 @@ def _escapes(found: Stretches) -> Iterator[Spelling]:
     """Undo escapes of URLs, JSON, Python, HTML and quoted-printable, wherever text has some."""
     places = places_of(found.data, ESCAPES)
     runs = found.joined(TEXT, holding=places) if len(places) else None
-    text = runs.raw.translate(AS_LINES) if runs else b""
-    first = next((each.start() for each in ESCAPE.finditer(text) if not SOFT_BREAK.match(each[0])), None)
-    if runs and first is not None:
-        joint = SURROGATES.sub(_astral, text) if b"\\u" in text or b"\\U" in text else text
-        known = _Unescaped()
-        plain = ESCAPE.sub(lambda each: known[each[0]], joint)
-        yield Spelling(_kinds(text, first), plain, _scaled(runs, len(text) / max(len(plain), 1)))
+    if runs is None:
+        return
+    text = runs.raw.translate(AS_LINES)
+    pieces = _apart(text)
+    kinds = _kinds(pieces[1::2])
+    if kinds:
+        pieces[1::2] = map(_Unescaped().__getitem__, pieces[1::2])
+        plain, ends = b"".join(pieces), np.cumsum(np.fromiter(map(len, pieces), np.int64, len(pieces)))
+        yield Spelling(kinds, plain, _scaled(runs, len(text) / max(len(plain), 1)), New(ends[:-1:2], ends[1::2]))
+
+
+def _apart(text: bytes) -> list[bytes]:
+    """Take a text apart: what stands between escapes, and every second time an escape."""
+    pieces, past, match = [], 0, ESCAPE.match
+    for at in places_of(text, BREAKS).tolist():
+        if at >= past and (found := match(text, at)):
+            pieces += (text[past:at], found[0])
+            past = found.end()
+    return [*pieces, text[past:]]
 
 
 class _Unescaped(dict[bytes, bytes]):
@@ -79,14 +93,10 @@ class _Unescaped(dict[bytes, bytes]):
         return self[raw]
 
 
-def _kinds(raw: bytes, first: int) -> str:
-    """Name the kinds of escapes that stand in the first of some text."""
-    kinds = dict.fromkeys(NAMES[each[0][:1]] for each, _ in zip(ESCAPE.finditer(raw, first), range(64), strict=False))
-    return "+".join(sorted(kinds))
-
-
-def _astral(found: re.Match[bytes]) -> bytes:
-    return bytes.fromhex(found[1].decode() + found[2].decode()).decode("utf-16-be").encode()
+def _kinds(escapes: Sequence[bytes]) -> str:
+    """Name the kinds of escapes among some; nothing where there are but soft breaks."""
+    first = next((at for at, each in enumerate(escapes) if each not in SOFT_BREAKS), len(escapes))
+    return "+".join(sorted({NAMES[each[:1]] for each in escapes[first : first + KINDS_MAX]}))
 
 
 def _unescaped(raw: bytes) -> bytes:
@@ -94,6 +104,8 @@ def _unescaped(raw: bytes) -> bytes:
         return html.unescape(raw.decode()).replace("\xa0", " ").encode(errors="replace")
     if raw[:1] in b"%=" or raw[:2] == b"\\x":
         return bytes.fromhex(raw[-2:].decode()) if raw[-1:] != b"\n" else b""
+    if raw[:2] == b"\\u" and len(raw) > 6:  # two halves of one character
+        return bytes.fromhex((raw[2:6] + raw[8:]).decode()).decode("utf-16-be").encode()
     if raw[:2] == b"\\u":
         return chr(int(raw[2:], 16)).encode(errors="replace")
     return SINGLE.get(raw[1:], raw[1:])
