@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from refold import files, journal, register
+from refold import disclaimers, files, journal, register
 from refold.erase import conclusion, dockets, prove
 from refold.erase.dockets import Docket
 from refold.erase.model import Footprint, Reached, Request, Stage
@@ -163,6 +163,26 @@ def test_what_nothing_was_there_of_is_certified_and_in_nobodys_way(memory: Memor
     assert [one.stage for one in memory.erase_requests()] == [Stage.CERTIFIED] * 2
     scan = json.loads(memory.erase_certificate(nothing))["body"]["scan"]
     assert (scan["needles_at_most"], scan["hits"], scan["control"]) == (0, 0, "found")
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "is_told"),
+    [
+        ("PREFECT_HOME", "store/prefect", False),
+        ("PREFECT_HOME", "looked into", False),
+        ("PREFECT_HOME", "elsewhere", True),
+        ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "postgresql://host/x", True),
+    ],
+)
+def test_a_certificate_tells_where_what_prefect_keeps_was_not_looked_into(
+    memory: Memory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, value: str, is_told: bool
+):
+    monkeypatch.setenv(name, value if "URL" in name else str(tmp_path / value))
+    (tmp_path / "looked into").mkdir()
+    request_id = memory.plan_erasure(event=EventId(bytes(16))).target.request_id
+    memory.erase_approve(request_id)
+    memory.erase_run(request_id, extra=[tmp_path / "looked into"])
+    assert (disclaimers.ORCHESTRATED in json.loads(memory.erase_certificate(request_id))["body"]["disclaimers"]) is is_told
 
 
 def test_a_certificate_in_the_place_of_another_is_refused_and_one_that_is_lost_is_not_made_anew(memory: Memory):

@@ -67,6 +67,7 @@ class Evidence:
     undecided: int = 0
     closure_level: str = "declared"
     is_fresh: bool = False
+    is_orchestrated_elsewhere: bool = False  # where the scan did not look
 
 
 def reasons(evidence: Evidence) -> Iterator[Reason]:
@@ -201,6 +202,8 @@ def _unsought(evidence: Evidence) -> Iterator[str]:
         yield disclaimers.SHORT
     if evidence.footprint.unsought:
         yield disclaimers.UNSOUGHT
+    if evidence.is_orchestrated_elsewhere:
+        yield disclaimers.ORCHESTRATED
 
 
 def _kept_out(request: Request) -> Iterator[str]:

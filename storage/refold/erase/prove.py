@@ -8,11 +8,12 @@ after     proof = prove(store, request, reached, footprint, ...)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from refold import files, register
+from refold import files, register, settings
 from refold.erase import certificate, requests
 from refold.erase.certificate import Copy, Evidence, Root
 from refold.erase.footprint import Gathering
@@ -32,6 +33,7 @@ from refold.store import Store
 
 FOLDER = "receipts"
 HINT = "refold erase status"
+DATABASES = ("PREFECT_SERVER_DATABASE_CONNECTION_URL", "PREFECT_API_DATABASE_CONNECTION_URL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +86,21 @@ def prove(
         undecided=requests.undecided(request),
         closure_level=closure_level,
         is_fresh=is_fresh,
+        is_orchestrated_elsewhere=_is_orchestrated_elsewhere(store, extra, os.environ),
     )
     raw = certificate.certify(evidence, origin=store.origin, signer=store.log.signer())
     path = path_of(store, request.request_id)
     files.make_folder(path.parent)
     files.replace(path, raw)
     return Proof(certificate.state_of(certificate.reasons(evidence)), raw, path, scanned)
+
+
+def _is_orchestrated_elsewhere(store: Store, extra: Sequence[Path], env: Mapping[str, str]) -> bool:
+    """Whether Prefect is told, in the settings or its own variables, to keep what it keeps where a scan of the store does not look."""
+    home = env.get("PREFECT_HOME")
+    seen = [place.resolve() for place in (store.places.store, *extra)]
+    is_home_elsewhere = bool(home) and not any(Path(str(home)).resolve().is_relative_to(place) for place in seen)
+    return is_home_elsewhere or bool(settings.load(env).serve.database) or any(env.get(name) for name in DATABASES)
 
 
 def renew(store: Store, request_id: bytes, *, now: Clock) -> State | None:
