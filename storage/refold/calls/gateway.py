@@ -32,8 +32,8 @@ from refold.fold.request import Request, Task
 from refold.outside import Clock, Random
 from refold.store import Store
 
-AHEAD = 8  # requests looked ahead, for each that may be in flight
-TOGETHER = 4  # answers recorded by one commit, for each that may be in flight
+AHEAD = 16  # requests looked ahead, for each that may be in flight
+TOGETHER = 2  # answers recorded by one commit, for each that may be in flight
 READY = 1  # requests that litellm words meanwhile, for each that may be in flight; none where each must be paid first
 RETRIED = frozenset((Fault.TIMEOUT, Fault.UNREACHABLE, Fault.CUT_CONNECTION, Fault.RATE_LIMITED, Fault.SERVER_ERROR, Fault.MALFORMED))
 
