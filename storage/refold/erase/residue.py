@@ -13,9 +13,11 @@ import pyarrow.compute as pc
 
 from refold import canonical
 from refold.calls.recordings import Recordings
-from refold.erase.find import fields
+from refold.erase.find import strings
 from refold.erase.footprint import SEPARATOR, needles_of
 from refold.erase.model import Footprint
+from refold.log.events import decode_texts
+from refold.model import EntryKind
 from refold.outside import clock
 from refold.scan.chance import are_drawn, is_drawn
 from refold.scan.found import Hit, Looked, Scanned, Status
@@ -102,11 +104,13 @@ def _batches(rows: Iterator[_Batch]) -> Iterator[_Batch]:
 
 def _events(store: Store) -> Iterator[_Batch]:
     """Yield all that events say, as it is: a value that is spelled otherwise would have to be read once more."""
-    for events in store.log.events():
-        rows = ["\n".join([event.text, *(text for _, text in fields(event)), event.source.kind]) for event in events]
-        written = [row.encode(errors="surrogateescape") for row in rows]
-        written += [canonical.encode(event.metadata) for event in events if event.metadata]  # its numbers too
-        yield _Batch(len(written), written)
+    for cells in store.log.opened(kinds=(EntryKind.EVENT,)):
+        rows = []
+        for said, metadata in decode_texts(cells):
+            rows.append("\n".join((said, *strings(metadata))).encode(errors="surrogateescape"))
+            if metadata:
+                rows.append(canonical.encode(metadata))  # its numbers too
+        yield _Batch(len(rows), rows)
 
 
 def _subjects(store: Store) -> Iterator[_Batch]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring
 from typing import Any
@@ -42,13 +42,25 @@ def encode_event(draft: Draft, *, source: Source, said_at: int, speaker: Subject
 
 def decode_events(cells: Sequence[Opened]) -> list[Event]:
     """Return the events that opened entries hold."""
-    return [_event(cell, said) for cell, said in zip(cells, _parsed(cells), strict=True)]
+    scopes = _Kept(lambda names: Scope(*names))  # neighbours are of one chat
+    speakers = _Kept(lambda text: None if text is None else SubjectId(canonical.unhex(text, 16)))
+    return [_event(cell, said, scopes, speakers) for cell, said in zip(cells, _parsed(cells), strict=True)]
 
 
-def _event(cell: Opened, said: dict[str, Any]) -> Event:
+class _Kept(dict[Any, Any]):
+    """Values that are made when they are first asked for."""
+
+    def __init__(self, make: Callable[[Any], object]) -> None:
+        self._make = make
+
+    def __missing__(self, key: Any) -> object:
+        value = self[key] = self._make(key)
+        return value
+
+
+def _event(cell: Opened, said: dict[str, Any], scopes: _Kept, speakers: _Kept) -> Event:
     seq, raw, subjects, _ = cell
     _, _, _, epoch, recorded_at, event_id, ingest = HEADER.unpack(raw)
-    speaker = said["speaker"]
     return Event(
         event_id,
         seq,
@@ -58,15 +70,23 @@ def _event(cell: Opened, said: dict[str, Any]) -> Event:
         Source(*said["source"]),
         said["said_at"],
         said["author"],
-        None if speaker is None else SubjectId(canonical.unhex(speaker, 16)),
+        speakers[said["speaker"]],
         ROLES[said["role"]],
-        Scope(*said["scope"]),
+        scopes[tuple(said["scope"])],
         tuple(said["audience"]),
         subjects,
         said["metadata"],
         said["key"],
         epoch,
     )
+
+
+def decode_texts(cells: Sequence[Opened]) -> Iterator[tuple[str, dict[str, object]]]:
+    """Yield all that opened events say in words, whichever field it is in, each with the metadata: for who looks for something in them."""
+    for said in _parsed(cells):
+        kind, ref, part = said["source"]
+        texts = (said["text"], ref, part, said["author"], *said["scope"], *said["audience"], said["key"], kind)
+        yield "\n".join([text for text in texts if text]), said["metadata"]
 
 
 def encode_subject(aliases: tuple[tuple[AliasKind, str], ...]) -> bytes:
