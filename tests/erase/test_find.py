@@ -150,6 +150,14 @@ def test_a_mention_is_found_where_it_stands(text: str, words: str):
     assert words in [text[slice(*span)] for span, _ in Matcher(ADA).find(text)]
 
 
+@pytest.mark.parametrize("handle", ["will", "jo", "test"])
+def test_a_handle_that_is_a_word_or_very_short_is_found_where_it_names_somebody(handle: str):
+    matcher = Matcher(_read([(AliasKind.HANDLE, handle)]))
+    for text in (f"ask @{handle} about it", handle, f"I met {handle.title()} in Oslo.", f"#{handle}"):
+        assert matcher.find(text), text
+    assert not matcher.find(f"and {handle} goes on")
+
+
 @pytest.mark.parametrize("who", WRITTEN)
 def test_people_of_many_languages_are_found_and_words_that_are_names_are_left(who: str):
     aliases, mentions, others = WRITTEN[who]

@@ -40,6 +40,16 @@ STATED = {
         "I'm five months pregnant.": ["ada condition pregnant"],
         "I don't need to pack any more.": ["-ada task pack"],
     },
+    "a name that is an auxiliary": {
+        "Will said he may join.": [],
+        "Will called me.": [],
+        "Will works at Northwind.": ["Will works_at Northwind"],
+        "Will Turner lives in Leeds.": ["Will Turner lives_in Leeds"],
+        "My sister May likes tea.": ["May likes tea", "ada kin(sister) May"],
+        "Call me Will.": ["ada name Will"],
+        "Will visit Rome.": ["ada plans visit Rome planned"],
+        "I moved to Rome in May.": ["ada lives_in Rome"],
+    },
     "a name that ends in a common word": {
         "I teach at Elbe School.": ["ada works_at Elbe School"],
         "I work at the Elbe school.": ["ada works_at Elbe school"],

@@ -24,6 +24,7 @@ bint al el ul ud ad ar az
 """
 PARTICLES = frozenset(_JOINING.split())
 _NO_PARTS = TITLES - {"don", "ing"} | {"jr", "sen", "jun", "ii", "iii", "phd", "md", "esq", "msc", "bsc", "mba", "fr", "hr"}
+SHORT = 3  # letters: a shorter name or handle needs a capital letter or its sign
 _RUN_MIN = 4  # letters of several parts in one word
 _INITIALS_MAX = 6
 
@@ -55,6 +56,8 @@ class Aliases:
                 made.phones.add(number(alias))
             elif kind is AliasKind.NAME and words(alias):
                 made._take_name(alias)
+            elif len(said := words(alias)) == 1 and (said[0] in COMMON or len(said[0]) < SHORT) and unmarked(alias) == said[0]:
+                made.first.add(said[0])
             else:
                 made.handles.append(spaced(alias))
                 made.joined.add("".join(words(alias)))

@@ -200,7 +200,9 @@ class Matcher:
             return before in self._of.particles and said.is_capital(start)
         if one.is_common:
             return _is_used_as_name(said, tokens, at) or self._start(said, tokens, at, one) < start
-        return said.is_capital(start) if not one.is_sure or end - start < BESIDE_MIN else True
+        if one.is_sure and end - start < BESIDE_MIN:
+            return said.is_capital(start) or _is_marked(said, start, end)
+        return one.is_sure or said.is_capital(start)
 
     def _addresses(self, said: Plain) -> Iterator[tuple[Span, str]]:
         """Yield e-mail addresses and telephone numbers."""
@@ -279,12 +281,17 @@ def _without_prefix(word: str) -> Iterator[str]:
         yield from (word[prefix.end() :], word[1:])
 
 
+def _is_marked(said: Plain, start: int, end: int) -> bool:
+    """Whether a word stands as a handle does: behind its sign, or alone in a field."""
+    return said.text[max(start - 1, 0)] in "@#" or said.text.strip() == said.text[start:end]
+
+
 def _is_used_as_name(said: Plain, tokens: list, at: int) -> bool:
     """Whether a name that is a word too is used as a name."""
     start, end, word = tokens[at]
     before = tokens[at - 1] if at else None
     follows = tokens[at + 1] if at + 1 < len(tokens) else None
-    if (before and before[2] in TITLES) or said.text[max(start - 1, 0)] in "@#":
+    if (before and before[2] in TITLES) or _is_marked(said, start, end):
         return True
     if not said.is_capital(start):
         return False

@@ -195,18 +195,24 @@ NOTE = Subject(True, (), (), 0, 0, FINITE_FIRST)  # whoever writes a note withou
 
 def dropped(scene: Scene, at: int) -> Subject | None:
     """Return the speaker as the subject that a note leaves out: "Moved to Munich", "been vegan since", "allergic to nuts"."""
-    beyond = at
-    while scene.word(beyond) in english.ADVERBS or scene.word(beyond) in ("not", "never", "no"):
-        beyond += 1
+    beyond = _behind_adverbs(scene, at)
     word = scene.word(beyond)
     forms = {form for _, form in scene.grammar.forms.get(word, ())}
     if Form.PAST in forms:
         return Subject(True, (), (), at, at, frozenset((Form.PAST,)))
+    if word in ("do", "can", "will") and not scene.may_be_base(_behind_adverbs(scene, beyond + 1)):
+        return None  # "Will said he may join"
     if Form.BASE in forms or word in ("do", "can", "will", "am"):
         return Subject(True, (), (), at, at, FINITE_FIRST)
     if Form.ING in forms and {"is", "was", "are", "were", "'s"}.isdisjoint(scene.words):
         return Subject(True, (), (), at, at, frozenset((Form.ING,)))
     return Subject(True, (), (), at, at, frozenset((Form.PARTICIPLE,))) if word == "been" else None
+
+
+def _behind_adverbs(scene: Scene, at: int) -> int:
+    while scene.word(at) in english.ADVERBS or scene.word(at) in ("not", "never", "no"):
+        at += 1
+    return at
 
 
 def _relative(scene: Scene, at: int) -> Subject | None:

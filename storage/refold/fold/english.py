@@ -250,8 +250,9 @@ NOT_NAMES = (
     several few other others another last next first second third home work school remotely freelance again myself nothing weird
 """)
 )
+AUXILIARY_NAMES = _words("will may")  # people are called so too
 OF_NAMES = _words(
-    "school home work people women men kids children day first second third"
+    "one school home work people women men kids children day first second third"
 )  # with a capital, behind the first word of a name
 NAME_PARTICLES = _words("de la le van von der den del di da do dos du al bin ibn ben el ter zu")
 NAME_LINKS = NAME_PARTICLES | _words("of am an im sur upon les und & y e the 's")

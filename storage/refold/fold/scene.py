@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from refold.fold import dates, english
 from refold.fold.grammar import Grammar
 from refold.fold.sentences import Sentence
+from refold.fold.verbs import BE_PAST, BE_PRESENT, PAST, Form
 
 Range = tuple[int, int]  # of words, half-open
 Filled = tuple[list[Range], int] | None  # the values of a slot and the word behind them; None: the kind does not fit there
@@ -43,6 +44,8 @@ class Scene:
     def is_name(self, index: int) -> bool:
         """Whether a word is written as a name and is no word of the language. Where nothing has capitals, any other word may be one."""
         word = self.word(index)
+        if word in english.AUXILIARY_NAMES:
+            return self._is_called(index)
         if word in english.NOT_NAMES or not word or not word[0].isalpha() or "@" in word or "/" in word:
             return False
         if self.sentence.is_caseless:
@@ -67,6 +70,27 @@ class Scene:
         if end > at and links is english.NAME_LINKS and self.word(end) == "'s" and self.is_closed(end + 1):
             return end + 1  # "I work at McDonald's."
         return end
+
+    def _is_called(self, index: int) -> bool:
+        """Whether Will or May is a name here: with a capital letter within a clause, or before what follows no auxiliary."""
+        if self.sentence.is_caseless or not self.sentence.raw(index).istitle():
+            return False
+        if index and self.words[index - 1] not in CLAUSE_ENDS and self.words[index - 1] not in english.CONJUNCTIONS:
+            return True
+        at = index + 1
+        if at < len(self.words) and self.sentence.raw(at).istitle() and self.words[at] not in english.NOT_NAMES:
+            at += 1
+        return self.word(at) in ("is", "was", "has", "'s") or not self.may_be_base(at)
+
+    def may_be_base(self, at: int) -> bool:
+        """Whether a word may be a verb behind an auxiliary: "visit", not "visited", "is" or "Rome". What is not known may be one."""
+        word = self.word(at)
+        forms = {form for _, form in self.grammar.forms.get(word, ())}
+        if forms or not word:
+            return not word or Form.BASE in forms
+        is_name = not self.sentence.is_caseless and self.sentence.raw(at)[0].isupper()
+        is_inflected = word.endswith(("ed", "s")) and not word.endswith(("eed", "ss"))
+        return not (is_name or is_inflected or word in PAST or word in BE_PRESENT | BE_PAST)
 
     def _is_of_name(self, index: int) -> bool:
         """Whether a word that is no name by itself goes on with one: Elbe School, the Elbe school."""

@@ -41,6 +41,7 @@ IRREGULAR: dict[str, tuple[str, str]] = {
         if line.strip()
     )
 }
+PAST = frozenset(past for base, (past, _) in IRREGULAR.items() if past != base) | {"said", "has"}
 _BASE_OF_PAST = {past: base for base, (past, _) in IRREGULAR.items()}
 _NOT_PAST = frozenset(("need", "feed", "breed", "speed", "embed", "heed", "seed", "weed"))
 _VOWELS = frozenset("aeiou")
