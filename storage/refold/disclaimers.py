@@ -16,7 +16,7 @@ ESCROW = "a backup of the keys opens, for its recipient, all that these keys ope
 SCAN = "a scan finds what was looked for in the encodings it knows: not pictures, sound, ciphertext or other words for the same"
 SHORT = "a name of fewer than eight letters is looked for in all that is written, not in ciphertext, keys and ids: chance writes it there"
 UNSOUGHT = "a name without a word of three letters or digits is not looked for by itself in a scan: it stands everywhere"
-ORCHESTRATED = "what Prefect keeps lies outside the store: flows write nothing of anybody into it, and the scan did not look into it"
+ORCHESTRATED = "what Prefect keeps outside the store is not looked into by a scan: flows write nothing of anybody there"
 FOUND = "a search finds the ways of writing a name that it knows: nicknames, slips and relations that it does not know stay unfound"
 WORDS = (
     "without vectors, an answer to a search shares words with the question, or their stems: what says the same in other words is not found"

@@ -95,7 +95,7 @@ def copies(store: Store) -> list[Copy]:
     except FileNotFoundError:
         return []
     try:
-        return sorted(map(_copy, _opened(raw, store)), key=lambda one: (one.due is None, one.due or 0, one.added_at, one.copy_id))
+        return read(raw, store.keyring, origin=store.origin)
     except (crypto.Unauthentic, ValueError, TypeError, KeyError):
         raise Corrupt("the register of copies is damaged", path=path, hint="refold help register") from None
 
@@ -175,12 +175,13 @@ def _sealed(known: Iterable[Copy], store: Store, nonce: bytes) -> bytes:
     return HEAD + nonce + crypto.seal(_key(store.keyring), nonce, raw, HEAD + store.origin.encode())
 
 
-def _opened(raw: bytes, store: Store) -> list[Any]:
+def read(raw: bytes, keyring: Keyring, *, origin: str) -> list[Copy]:
+    """Open a register, the first due first. Raises crypto.Unauthentic, ValueError, TypeError, KeyError."""
     if not raw.startswith(HEAD):
         raise ValueError("another format")
     nonce, sealed = raw[len(HEAD) :][: crypto.NONCE_BYTES], raw[len(HEAD) + crypto.NONCE_BYTES :]
-    said: Any = canonical.decode(crypto.unseal(_key(store.keyring), nonce, sealed, HEAD + store.origin.encode()))
-    return said
+    said: Any = canonical.decode(crypto.unseal(_key(keyring), nonce, sealed, HEAD + origin.encode()))
+    return sorted(map(_copy, said), key=lambda one: (one.due is None, one.due or 0, one.added_at, one.copy_id))
 
 
 def _copy(said: dict[str, Any]) -> Copy:

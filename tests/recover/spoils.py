@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from refold import canonical, journal
+from refold import canonical, files, journal
 from refold.log import stored
 from refold.log.stored import Stored
 from refold.memory import Memory
@@ -179,6 +179,15 @@ def unsealed_file(places: Places) -> None:
     path = places.vault / "keys/epoch-000001/more"
     path.write_bytes(b"")
     path.chmod(0o600)
+
+
+def paper(path: str) -> Callable[[Places], None]:
+    def damaged(places: Places) -> None:
+        files.make_folder((places.vault / path).parent)
+        files.create(places.vault / path, b"{}")
+
+    damaged.__name__ = f"damaged_{path.partition('/')[0]}"
+    return damaged
 
 
 def root_outlived(places: Places) -> None:
@@ -358,6 +367,7 @@ CASES: dict[Code, list[Callable[[Places], None]]] = {
     findings.KEYS_UNSAFE: [keys_unsafe],
     findings.OPEN_TO_OTHERS: [open_to_others],
     findings.UNSEALED_FILE: [unsealed_file],
+    findings.PAPER_DAMAGED: [paper(f"requests/{'ab' * 16}"), paper("copies/register")],
     findings.ROOT_OUTLIVED: [root_outlived],
     findings.NEVER_LIVE: [never_live, never_sealed],
     findings.LOG_PAYLOAD: [on_part(verify.with_value(1, "payload", lambda payload: payload[:-1] + b"x"))],

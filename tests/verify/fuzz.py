@@ -8,10 +8,14 @@ from dataclasses import dataclass
 from itertools import combinations, count, permutations
 from pathlib import Path
 
-from refold import settings, times
+from refold import register, settings, times
 from refold.calls.recordings import Recordings
+from refold.erase import dockets
+from refold.erase.dockets import Docket
+from refold.erase.model import Footprint, Selector
 from refold.errors import RefoldError
 from refold.memory import Memory
+from refold.model import AliasKind, Source
 from refold.recover.audit import Area, audit, options
 from refold.store import Places
 from refold.store import places as find_places
@@ -54,6 +58,10 @@ def memory(folder: Path, *, seed: str = "fuzz") -> Places:
             recordings.record([attempt(memory.store, event)], run=bytes(16))
         memory.fold()
         memory.checkpoint()
+        request = memory.erase_request(Selector(aliases=((AliasKind.HANDLE, "ada"),)))
+        memory.erase_hold(Selector(sources=(Source("chat", "7"),)), "a court")
+        register.add(memory.store, register.Kind.EXPORT, "a drawer", now=lambda: next(minutes), random=drawn)
+        dockets.keep(memory.store, Docket(request, Footprint(("a needle",), (), "a control", 0), 1), random=drawn)
     return where(folder)
 
 
@@ -89,6 +97,10 @@ def of_log(folder: str) -> Callable[[Places], list[Path]]:
     return lambda places: [path for path in files_of(places) if path.parent.name == folder]
 
 
+def docket(places: Places) -> list[Path]:
+    return [*sorted((places.vault / "dockets").iterdir()), *sorted(places.root.glob("docket.*"))]
+
+
 def runs(places: Places) -> list[Path]:
     return sorted((places.store / "state/runs").iterdir())
 
@@ -108,6 +120,9 @@ KINDS = (
     Kind("keyring and its seal", below("vault", "keys/*/*"), by_audit(Area.KEYS), 12),
     Kind("signing key", below("vault", "signing/*.key"), by_audit(Area.KEYS), 4),
     Kind("root", below("root", "root.*"), by_audit(Area.KEYS), 4),
+    Kind("request for erasure, and hold", below("vault", "requests/*"), by_audit(Area.KEYS), 12),
+    Kind("docket, and its key", docket, by_audit(Area.KEYS), 8),
+    Kind("register of copies", below("vault", "copies/*"), by_audit(Area.KEYS), 6),
 )
 
 

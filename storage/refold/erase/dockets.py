@@ -50,7 +50,7 @@ def keep(store: Store, docket: Docket, *, random: Random) -> None:
     files.make_folder(store.places.root)
     files.link_new(key_path(store, request_id), random(crypto.KEY_BYTES))
     nonce = random(crypto.NONCE_BYTES)
-    sealed = crypto.seal(_key(store, request_id), nonce, padded(_encoded(docket)), _bound(store, request_id))
+    sealed = crypto.seal(_key(store, request_id), nonce, padded(_encoded(docket)), _bound(store.origin, request_id))
     files.replace(path_of(store, request_id), HEAD + nonce + sealed)
 
 
@@ -60,14 +60,20 @@ def opened(store: Store, request_id: bytes) -> Docket | None:
     if files.look(path) is None or files.look(key_path(store, request_id)) is None:
         return None
     raw = files.read(path)
-    nonce, sealed = raw[len(HEAD) :][: crypto.NONCE_BYTES], raw[len(HEAD) + crypto.NONCE_BYTES :]
     try:
-        if not raw.startswith(HEAD):
-            raise ValueError("another format")
-        whole = crypto.unseal(_key(store, request_id), nonce, sealed, _bound(store, request_id))
-        return _decoded(json.loads(whole[4 : 4 + int.from_bytes(whole[:4], "big")]), requests.outline(store, request_id))
+        said = unsealed(raw, _key(store, request_id), origin=store.origin, request_id=request_id)
+        return _decoded(said, requests.outline(store, request_id))
     except (crypto.Unauthentic, ValueError, TypeError, KeyError):
         raise Corrupt("what an erasure is to be certified by is damaged", path=path, hint="refold help requests") from None
+
+
+def unsealed(raw: bytes, key: bytes, *, origin: str, request_id: bytes) -> Any:
+    """Open the file of a docket. Raises crypto.Unauthentic, ValueError."""
+    if not raw.startswith(HEAD):
+        raise ValueError("another format")
+    nonce, sealed = raw[len(HEAD) :][: crypto.NONCE_BYTES], raw[len(HEAD) + crypto.NONCE_BYTES :]
+    whole = crypto.unseal(key, nonce, sealed, _bound(origin, request_id))
+    return json.loads(whole[4 : 4 + int.from_bytes(whole[:4], "big")])
 
 
 def destroy(store: Store, request_id: bytes) -> None:
@@ -99,8 +105,8 @@ def _key(store: Store, request_id: bytes) -> bytes:
     return files.read(key_path(store, request_id))
 
 
-def _bound(store: Store, request_id: bytes) -> bytes:
-    return HEAD + store.origin.encode() + request_id
+def _bound(origin: str, request_id: bytes) -> bytes:
+    return HEAD + origin.encode() + request_id
 
 
 def _encoded(docket: Docket) -> bytes:

@@ -49,6 +49,7 @@ B, I, W, N = Severity.BLOCKER, Severity.INCOMPLETE, Severity.WARNING, Severity.N
 LIST = "refold recover"
 INSPECT = "refold recover --transaction-id ID"
 KEYS = "refold help keys"
+REQUESTS = "refold help requests"
 DAMAGE = "refold help damage"
 
 UNFINISHED = Code("RF-TRANSACTION-001", B, "a transaction is unfinished", INSPECT)
@@ -82,6 +83,9 @@ OPEN_TO_OTHERS = Code("RF-KEYS-014", W, "others than its owner may read or chang
 UNSEALED_FILE = Code("RF-KEYS-015", W, "a file lies in an epoch of the keyring that nobody sealed", KEYS)
 ROOT_OUTLIVED = Code("RF-KEYS-016", W, "the root of an epoch that is over is still there", KEYS)
 ROOT_APART = Code("RF-KEYS-018", B, "what keeps the roots of this store cannot be reached, or is not what its vault says", KEYS)
+PAPER_DAMAGED = Code(
+    "RF-KEYS-019", B, "a request for erasure, a hold, a docket or the register of copies is damaged", "refold help requests"
+)
 NEVER_LIVE = Code("RF-KEYS-017", N, "an epoch of the keyring was prepared and never sealed", KEYS)
 
 HEAL = "refold recover --log"

@@ -16,7 +16,7 @@ from refold.keys import crypto, custody, epochs, roots, vault
 from refold.keys.signing import seed_path
 from refold.keys.vault import PIN, Vault
 from refold.log import commit as commits
-from refold.recover import findings
+from refold.recover import findings, papers
 from refold.recover.findings import Finding
 from refold.store import Places, is_log_of
 
@@ -37,6 +37,7 @@ def look(places: Places) -> Iterator[Finding]:
     if opened is not None:
         yield from _signing(opened)
         yield from _epochs(opened, places)
+        yield from papers.look(opened, places)
 
 
 def custody_of(places: Places) -> str | None:
