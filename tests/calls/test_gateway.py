@@ -178,7 +178,7 @@ def test_an_interrupted_run_keeps_what_it_paid_for(store: Store, server: Server)
     say(store, *(f"sentence {number}" for number in range(40)))
     events = heard(store)
     requests = [about(store, server.url, event) for event in events]
-    gateway = gateway_to(store)
+    gateway = gateway_to(store, limits=limits(concurrency=2))
     declared = manifest(store, events)
     answers = gateway.answer([(request, declared) for request in requests])
     next(answers)
@@ -231,7 +231,7 @@ def test_what_is_looked_ahead_is_bounded(store: Store, server: Server):
     gateway = gateway_to(store, limits=limits(concurrency=2))
     answers = gateway.answer(requests())
     next(answers)
-    assert drawn == 16
+    assert drawn == 32
     answers.close()
     gateway.close()
 
