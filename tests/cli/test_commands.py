@@ -373,3 +373,20 @@ def test_a_topic_that_is_called_like_a_command_follows_its_usage(shell):
 def test_an_option_that_there_is_not_is_told_from_one_argument_too_many(shell):
     assert "an option that this command does not have" in shell("status", "--page", "x.html").err
     assert "2 arguments too many" in shell("status", "a", "b").err
+
+
+def test_in_one_table_a_name_is_spelled_alike_as_it_is_most_often(empty_shell):
+    empty_shell("init")
+    for author, text in (("nora", "I live in Kiel."), ("Nora", "I like tea."), ("Nora", "I work at Acme."), ("Nora Abel", "I like rum.")):
+        empty_shell("add", text, "--user", "nora", "--author", author)
+    empty_shell("fold")
+    printed = empty_shell("facts", "--user", "nora", "--all")
+    assert [line.split()[1] for line in printed.out.splitlines()[:3]] == ["Nora", "Nora", "Nora"]
+    assert {fact["entity"] for fact in empty_shell("facts", "--user", "nora", form="json").data["facts"]} >= {"nora", "Nora"}
+
+
+def test_a_fold_and_the_status_say_that_not_every_entry_is_an_event(empty_shell):
+    empty_shell("init")
+    empty_shell("add", "I live in Kiel.", "--user", "nora")
+    assert "folded     2 entries, 1 of them an event" in empty_shell("fold").out
+    assert "more entries than events" in " ".join(empty_shell("status", "--help").out.split())

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 
 from refold import cli, errors
 from refold.cli import arguments, catalogue, command, envelope
+from refold.cli import help as first_steps
 from refold.cli.catalogue import COMMANDS
 
 REFOLD = [sys.executable, "-c", "import sys; from refold.cli import main; sys.exit(main())"]
@@ -204,6 +206,14 @@ def test_what_was_typed_is_never_quoted_in_a_complaint(capsys, tmp_path, argv, f
 def test_a_slip_of_the_finger_is_answered_with_the_nearest_word():
     assert "did you mean search?" in run("serach", "x").stderr
     assert "did you mean --limit?" in run("facts", "--limti", "3").stderr
+
+
+def test_without_a_word_it_says_the_first_steps_and_each_is_a_command(capsys: pytest.CaptureFixture[str]):
+    assert cli.main([]) == 0
+    told = capsys.readouterr().out
+    commands = [step for _, step, _ in first_steps.FIRST]
+    assert all(step in told for step in commands)
+    assert {arguments.choose(shlex.split(step)[1:])[0] for step in commands} <= set(COMMANDS.values())
 
 
 def test_without_a_standard_output_nothing_is_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):

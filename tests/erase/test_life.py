@@ -112,7 +112,7 @@ def test_who_asks_for_somebody_whom_nobody_knows_is_told(shell: Shell, monkeypat
 
 
 def test_a_plan_shows_copies_with_their_dues_and_a_certificate_is_made_anew_when_they_are_gone(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     due = ("--due", "2026-03-01")
     keys, table = (
@@ -131,6 +131,9 @@ def test_a_plan_shows_copies_with_their_dues_and_a_certificate_is_made_anew_when
     shell("erase", "approve", request_id)
     assert confirmed(shell, request_id, form="json").data["stage"] == "certified-except"
     first = shell.json("erase", "certificate", request_id).data["certificate"]
+    page, whole = shell("erase", "certificate", request_id, "--html", str(tmp_path / "c.html")), shell("erase", "certificate", request_id)
+    assert page.out.splitlines() == [*whole.out.splitlines()[:2], f"written: {tmp_path / 'c.html'}"]
+    assert len(whole.out.splitlines()) > 5
     renewed = shell.json("copies", "confirm", table, "--evidence", "burnt").data["certificates"]
     assert renewed == [{"request_id": request_id, "state": "certified-except"}]
     second = shell.json("erase", "certificate", request_id).data["certificate"]

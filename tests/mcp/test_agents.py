@@ -77,6 +77,20 @@ def blocks_of(page: str, folder: Path):
     return blocks(path)
 
 
+def test_what_is_printed_is_what_has_to_be_done_and_the_page_is_whole_as_data(places: Places, capsys: pytest.CaptureFixture[str]):
+    create(places, now=now, random=os.urandom).close()
+    where = ["--store", str(places.store), "--vault", str(places.vault), "--root", str(places.root), "--user", "ada"]
+    for client in agents.CLIENTS:
+        assert cli.main(["mcp", "config", client, *where]) == 0
+        assert cli.main(["mcp", "config", client, *where, "--format", "json"]) == 0
+        *lines, envelope = capsys.readouterr().out.splitlines()
+        page = json.loads(envelope)["data"]["page"]
+        assert lines[0].endswith((":", "JSON:"))
+        assert "\n".join(lines) in page
+        assert "## Try it" in page
+        assert not any("Try it" in line or "prints this page" in line for line in lines)
+
+
 def test_the_settings_go_along_because_a_client_starts_servers_with_an_environment_of_its_own(places: Places, tmp_path: Path):
     made = agents.registration("generic", places, principal="ada", user=None, env={"REFOLD_CONFIG": str(tmp_path / "refold.toml")})
     assert made.command[:2] == ("env", f"REFOLD_CONFIG={tmp_path / 'refold.toml'}")

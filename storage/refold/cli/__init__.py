@@ -95,6 +95,8 @@ def _without_command(options: Sequence[str]) -> Outcome:
         return topics.version()
     if "--help" in options or "-h" in options:
         return topics.overview()
+    if not options:
+        return topics.first_steps()
     raise Usage("no command is given", hint="refold --help")
 
 

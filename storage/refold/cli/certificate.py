@@ -36,7 +36,9 @@ def _certificate(given: Namespace) -> Outcome:
     for path, data in written:
         if path is not None:
             files.create(path.absolute(), data)
-    lines = [*checked.lines, *(visible(f"written: {path}") for path, _ in written if path is not None)]
+    files_made = [visible(f"written: {path}") for path, _ in written if path is not None]
+    verdict = [line for at, line in enumerate(checked.lines) if at == 0 or line.startswith("because ")]
+    lines = [*verdict, *files_made] if files_made else checked.lines
     data = {"certificate": dict(checked.body)}
     return Outcome(data, lines, disclaimers=tuple(checked.body["disclaimers"]), format_version=FORMAT_VERSION)
 

@@ -228,6 +228,14 @@ def of_audit() -> list[str]:
     return [line for title, terms in lists for line in ("", title, *_terms(terms))][1:]
 
 
+def of_entries() -> list[str]:
+    """Return what stands in the log beside events."""
+    return _wrapped(
+        "An entry of the log is an event, which is something that was said, or it says by which names somebody goes, that something was "
+        "erased, or that a key took another's place. So there are more entries than events."
+    )
+
+
 def of_export() -> list[str]:
     """Return what the files of an export hold."""
     from refold.export import rows  # here, because it needs pyarrow
@@ -264,6 +272,8 @@ def _wrapped(text: str, indent: int = 0, behind: int | None = None) -> list[str]
 MORE = {
     "audit": of_audit,
     "export": of_export,
+    "fold": of_entries,
+    "status": of_entries,
     "facts": of_facts,
     "why": of_why,
     "diff": of_diff,

@@ -43,6 +43,24 @@ def overview() -> Outcome:
     return Outcome(data, lines)
 
 
+FIRST = (
+    ("try it", "refold demo", "the whole path on a shipped example, in ./memory-demo"),
+    ("begin", "refold init", "a store of your own, in ./memory"),
+    ("tell it", 'refold add "I live in Berlin." --user you', "or: refold import FILES --user you"),
+    ("read", "refold fold", "what was said becomes facts"),
+    ("ask", "refold facts --user you", 'or: refold search "where do I live?" --user you'),
+    ("forget", "refold erase request --user you", "each step names the next; nothing goes before the last"),
+    ("an agent", "refold mcp config claude-code --user you", "the memory as tools of an agent"),
+)
+
+
+def first_steps() -> Outcome:
+    """Return what `refold` says where nothing is asked of it."""
+    steps = [{"for": what, "command": command, "meaning": meaning} for what, command, meaning in FIRST]
+    end = ["", "refold --help lists every command, refold help TOPIC explains."]
+    return Outcome({"first_steps": steps}, ["Long-term memory for agents: state = fold(log).", "", *table(FIRST), *end])
+
+
 def version() -> Outcome:
     """Return what `refold --version` says."""
     from importlib.metadata import version as installed

@@ -124,7 +124,13 @@ def _config(given: Namespace) -> Outcome:
     with opened(given) as memory:
         made = agents.registration(given.client, memory.places, principal=who, user=given.user)
     data = {"client": made.client, "command": list(made.command), "page": made.page}
-    return Outcome(data, [visible(line) for line in made.page.rstrip("\n").split("\n")], format_version=FORMAT_VERSION)
+    return Outcome(data, [visible(line) for line in _steps(made.page).split("\n")], format_version=FORMAT_VERSION)
+
+
+def _steps(page: str) -> str:
+    """Return of a client's page what has to be done; not how the page is printed, and no example, which speaks of no store."""
+    told = page.partition("\n## Register\n")[2].partition("\n## Try it\n")[0]
+    return told.strip("\n")
 
 
 RUNS = {

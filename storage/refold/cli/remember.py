@@ -196,8 +196,9 @@ def _folded(report: FoldReport) -> Outcome:
     data["head"] = head and {"size": head.head.size, "root": head.head.root.hex(), "stands_on": head.stands_on, "taken": head.taken}
     data["closure_level"] = report.closure_level.value
     added = f"{plural(report.assertions, 'assertion')}, {plural(report.edges, 'alias', 'aliases')}"
+    events = f"{report.events:,} of them {'an event' if report.events == 1 else 'events'}"
     lines = [
-        f"folded     {plural(report.plan.entries, 'entry', 'entries')}, {plural(report.events, 'event')} ({report.plan.reason.value})",
+        f"folded     {plural(report.plan.entries, 'entry', 'entries')}, {events} ({report.plan.reason.value})",
         f"gave       {added}, {report.rejected:,} rejected",
         f"state      generation {report.generation}, {plural(report.size, 'entry', 'entries')} of the log",
     ]

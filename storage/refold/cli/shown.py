@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from refold import times
 from refold.cli.visible import plural, quoted, table, visible
-from refold.model import WITHHELD, Modality
+from refold.model import WITHHELD, Modality, normalise
 from refold.reading import Fact, Hit, Profile, Standing
 
 if TYPE_CHECKING:
@@ -102,10 +103,11 @@ def moment(when: int | None) -> str | None:
 
 def fact_table(facts: Sequence[Fact], *, standing: bool = False, entity: bool = True) -> list[str]:
     """Return one line per fact: with its standing where not all of them hold, and its entity unless that was said before."""
+    spelled = _spellings([fact.entity for fact in facts])
     rows = [
         (
             fact.fact_id.hex()[:SHORT_ID],
-            *((fact.entity,) if entity else ()),
+            *((spelled[normalise(fact.entity)],) if entity else ()),
             relation(fact),
             value(fact),
             since(fact),
@@ -116,6 +118,11 @@ def fact_table(facts: Sequence[Fact], *, standing: bool = False, entity: bool = 
         for fact in facts
     ]
     return table(rows)
+
+
+def _spellings(names: Sequence[str]) -> dict[str, str]:
+    """Return how a name is spelled in a table where it was not always spelled alike: as it is most often, of several the first."""
+    return {normalise(name): name for name, _ in reversed(Counter(names).most_common())}
 
 
 def source(text: str) -> str:
