@@ -72,7 +72,8 @@ def _planned(places: Places, found: Plan, *, past_damage: bool, give_up: bool) -
     from refold.cli.audit import verdict_data
     from refold.verdict import Directive
 
-    held = _held(places) if found.verdict.is_whole else None
+    refusal = _held(places)
+    held = refusal if found.verdict.is_whole else None
     data = {
         "done": False,
         "verdict": verdict_data(found.verdict),
@@ -102,6 +103,9 @@ def _planned(places: Places, found: Plan, *, past_damage: bool, give_up: bool) -
     elif not found.verdict.is_whole and not found.lost and not found.ending:
         lines.append("nothing of it can be put right here: a good copy heals it (--from DIR), or makes a store elsewhere:")
         lines.append("  refold restore DIR --store NEW")
+    if not found.verdict.is_whole and refusal is None:
+        lines += ["", "nothing was changed, so additions go on; a checkpoint finds the damage too, and from then on they are refused:"]
+        lines.append("  refold checkpoint")
     lines += _calls_lines(found.calls)
     return _ended(Outcome(data, lines, disclaimers=(disclaimers.UNWITNESSED,), format_version=FORMAT_VERSION), found.verdict, found.calls)
 
