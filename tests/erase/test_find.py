@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from refold.erase.aliases import spaced
 from refold.erase.find import find, reviewer
 from refold.erase.letters import is_near, plain
 from refold.erase.letters import words as spelled
-from refold.erase.mentions import Matcher, Relation
+from refold.erase.mentions import Matcher
 from refold.erase.model import Found, Selector
+from refold.erase.relations import Relation, Relations
 from refold.erase.who import _read
 from refold.errors import Usage
 from refold.memory import Memory
@@ -198,6 +201,26 @@ def test_a_relation_is_a_mention_of_whom_a_fact_names():
     assert matcher.find("My manager called.", speaker=speaker)
     assert not matcher.find("My manager called.", speaker=other)
     assert matcher.find("I met Ben's manager.", speaker=other)
+
+
+NAMED = ("Ben", "Ben Abel", "Benno", "Al", "ada-17", "Ann-Lee Ö", "de la Cruz", "ю")
+SAID = st.lists(st.sampled_from([*NAMED, "'s", "s", " ", "-", "sister", "step-sister", "my", "our", "x", "."]), max_size=9).map("".join)
+
+
+@settings(max_examples=200)
+@given(st.lists(st.tuples(st.sampled_from(NAMED), st.sampled_from(["sister", "step sister"])), max_size=6), SAID)
+@example([("de la Cruz", "sister")], "delaCruz sister")
+@example([("Ben", "sister"), ("Ben Abel", "sister")], "x Ben Abel's sister and bens  sister")
+def test_of_many_relations_each_is_found_as_by_itself(pairs: list[tuple[str, str]], text: str):
+    """A pattern is only tried where a name may begin: what each finds by itself is found, and nothing else."""
+    said = plain(text).text
+    alone = set[tuple[int, int]]()
+    for name, what in pairs:
+        pattern = rf"(?<![^\W_])(?:{spaced(name)}(?:['’]s|s|['’])?)\s+{spaced(what)}(?![^\W_])"
+        alone |= {match.span() for match in re.finditer(pattern, said)}
+    found = set(Relations([Relation((name,), what) for name, what in pairs]).find(said, None))
+    assert found <= alone
+    assert all(any(start < end and one[0] <= start and end <= one[1] for one in found) for start, end in alone)
 
 
 @given(st.text(max_size=40))

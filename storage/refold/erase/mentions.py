@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from refold.erase.addresses import addresses, last_digits, numbers
-from refold.erase.aliases import Aliases, in_any_spacing, spaced, splits
+from refold.erase.aliases import Aliases, in_any_spacing, splits
 from refold.erase.common import BEFORE_TIMES, COMMON, FOLLOWERS, TIMES, TITLES
 from refold.erase.endings import Endings
 from refold.erase.letters import WORD, Plain, is_near, plain, romanised, sound, unmarked, words
 from refold.erase.nicknames import NICKNAMES
+from refold.erase.relations import Relation, Relations
 from refold.model import AliasKind, Span, SubjectId
 
 LONG_NUMBER = re.compile(r"[0-9][0-9 ()/.\-]{5,}[0-9]")
@@ -58,15 +59,6 @@ class Known:
     is_common: bool = False  # a word as well
 
 
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """Somebody's relation to the person, as a fact names it: Ben's manager. `speakers` call them "my manager"."""
-
-    of: tuple[str, ...]  # what that somebody is called
-    what: str
-    speakers: frozenset[SubjectId] = frozenset()
-
-
 class Matcher:
     """Finds where texts may mean one person."""
 
@@ -84,7 +76,7 @@ class Matcher:
         self._keys = {word for each in of.handles for word in re.findall(r"[^\W_]+", re.sub(r"\[\\W_\]\{0,\d+\}", " ", each))}
         self._keys |= {word for each in of.emails for word in words(each.host)[:-1]} | of.one_word | of.joined
         self._keys |= {max(halves, key=len) for halves in self._halves}
-        self._relations = [(_of_somebody(one), _mine(one), one.speakers) for one in relations]
+        self._relations = Relations(relations)
         self._keys |= {words(one.what)[-1] for one in relations if words(one.what)}
         self._known: dict[str, Known | None] = {}
         self._telling: set[str] = set()
@@ -221,10 +213,8 @@ class Matcher:
         for match in WORD.finditer(said.text):
             if match[0] in self._of.one_word:
                 yield said.span(match.start(), match.end()), "handle"
-        for theirs, mine, speakers in self._relations:
-            for pattern in (theirs, mine) if speaker in speakers else (theirs,):
-                for match in pattern.finditer(said.text):
-                    yield said.span(match.start(), match.end()), "relation"
+        for span in self._relations.find(said.text, speaker):
+            yield said.span(*span), "relation"
 
 
 class _Forms:
@@ -313,12 +303,3 @@ _NOT_BETWEEN = re.compile(r"[!?;:\n(]")
 def _is_near_by(between: str) -> bool:
     """Whether two words stand as the parts of a name do."""
     return len(between) <= 3 and not _NOT_BETWEEN.search(between)
-
-
-def _of_somebody(one: Relation) -> re.Pattern[str]:
-    names = "|".join(rf"{spaced(name)}(?:['’]s|s|['’])?" for name in sorted(one.of, key=len, reverse=True) if words(name)) or "(?!)"
-    return re.compile(rf"(?<![^\W_])(?:{names})\s+{spaced(one.what)}(?![^\W_])")
-
-
-def _mine(one: Relation) -> re.Pattern[str]:
-    return re.compile(rf"(?<![^\W_])(?:my|our)\s+{spaced(one.what)}(?![^\W_])")

@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from refold import given
 from refold.erase.addresses import NOBODYS
-from refold.erase.mentions import Matcher, Relation
+from refold.erase.mentions import Matcher
 from refold.erase.model import Selector
+from refold.erase.relations import Relation
 from refold.errors import Usage
 from refold.log.events import SubjectEntry
 from refold.log.persons import everybody
