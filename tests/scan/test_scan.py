@@ -54,6 +54,19 @@ def test_a_short_name_is_not_found_inside_a_longer_word():
     assert {each.needle for each in looker.look(b"dear ANN, said Wung_Li").seen} == {0, 1}
 
 
+@pytest.mark.parametrize(
+    ("name", "turned"),
+    [
+        ("Siobhán O'Brien-Łęcka", "O'BRIEN-ŁĘCKA, Siobhán"),
+        ("Pieter van der Berg", "van der Berg, Pieter"),
+        ("María José García Márquez", "García Márquez, María José"),
+    ],
+)
+def test_a_name_of_many_words_is_found_with_its_last_name_first(name: str, turned: str):
+    assert Looker(Needles.of([name])).look(f"dear {turned}:".encode()).seen
+    assert not Looker(Needles.of([name])).look(f"dear {' '.join(turned.split()[:-1])}:".encode()).seen
+
+
 @pytest.mark.parametrize("text", ["Li", "!!", ""])
 def test_what_is_too_short_to_be_looked_for_is_refused(text):
     with pytest.raises(Usage):

@@ -1,7 +1,8 @@
 """Needles: each thing that is looked for, as the byte patterns of the ways it may be written, and what is certain to stand in each.
 
 A pattern spells out letters in both cases and both normal forms, any few separators between the words, and the words of a name in any
-order. Searching a disk with hundreds of such patterns is slow, so each has anchors: a few bytes that every match of it contains.
+order, those of a long one beginning with any of them. Searching a disk with hundreds of such patterns is slow, so each has anchors: a few
+bytes that every match of it contains.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ DIGITS_MIN = 7
 NATIONAL_DIGITS = 9  # of a phone number: what is left when country and trunk prefixes go
 SEPARATOR_BYTES_MAX = 80  # between two words
 ORDERED_MAX = 3  # words of a name that may stand in any order
+TURNED_MAX = 6  # words of one that may begin with any of them, as with the last name: "van der Berg, Pieter", "O'Brien, Siobhán"
 WORD = re.compile(r"[^\W_]+")
 ASCII = re.compile(r"[\x21-\x7e]+")
 
@@ -122,13 +124,20 @@ def _patterns(number: int, text: str) -> Iterator[Pattern]:
     if not is_long_enough(text):
         raise Usage(f"what is looked for needs a word of {LETTERS_MIN} letters or digits", hint="refold help scan")
     words = _words(text)
-    is_name = 1 < len(words) <= ORDERED_MAX and "@" not in text and all(word.isalpha() for word in words)
-    orders = list(permutations(words)) if is_name else [tuple(words)]
+    is_name = 1 < len(words) <= TURNED_MAX and "@" not in text and all(word.isalpha() for word in words)
+    orders = _orders(words) if is_name else [tuple(words)]
     free = len("".join(words)) >= FREE_MIN
     longest = max(words, key=lambda word: len(word))
     yield _pattern(number, "utf-8", orders, BETWEEN, longest, free=free)
     for encoding, between in BETWEEN_16.items():
         yield _pattern(number, encoding, orders, between, longest, free=free)
+
+
+def _orders(words: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the orders in which the words of a name may stand."""
+    if len(words) <= ORDERED_MAX:
+        return list(permutations(words))
+    return [(*words[at:], *words[:at]) for at in range(len(words))]
 
 
 def _pattern(number: int, encoding: str, orders: Sequence[Sequence[str]], between: bytes, longest: str, *, free: bool) -> Pattern:
