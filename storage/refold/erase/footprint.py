@@ -13,7 +13,7 @@ from contextlib import suppress
 from hashlib import md5, sha1, sha256
 
 from refold import recipes
-from refold.erase.find import FIELDS_REMEMBERED_MAX, fields
+from refold.erase.find import FIELDS_REMEMBERED_MAX, strings
 from refold.erase.model import Footprint, Target
 from refold.erase.reach import Census
 from refold.errors import KeyMissing
@@ -72,7 +72,7 @@ class Gathering:
         said = [_said(event) for event in events]
         if self._control is None:
             self._control = next((stretch for text in said for stretch in _stretches(text)), None)
-        beside = {text for event in events for text in _beside(event)} - self._fields  # which repeats from event to event
+        beside = _beside(events) - self._fields  # which repeats from event to event
         if len(self._fields) > FIELDS_REMEMBERED_MAX:
             self._fields.clear()
         self._fields |= beside
@@ -143,11 +143,15 @@ def _said(event: Event) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _beside(event: Event) -> Iterator[str]:
-    """Yield whatever else a scan of the rows reads of an event: its kind and role, its scope, whom it is for."""
-    yield event.source.kind
-    yield event.role
-    yield from (text for _, text in fields(event))
+def _beside(events: Iterable[Event]) -> set[str]:
+    """Return whatever else a scan of the rows reads of events: kind and role, scope, labels, key, and what is deep in the metadata."""
+    found = set[str | None]()
+    for event in events:
+        scope = event.scope
+        found.update((event.source.kind, event.role, scope.user, scope.agent, scope.run, event.key), event.audience)
+        if event.metadata:
+            found.update(strings(event.metadata))
+    return {text for text in found if text}
 
 
 def _stretches(text: str) -> Iterator[str]:
