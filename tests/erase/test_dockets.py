@@ -185,6 +185,30 @@ def test_a_certificate_tells_where_what_prefect_keeps_was_not_looked_into(
     assert (disclaimers.ORCHESTRATED in json.loads(memory.erase_certificate(request_id))["body"]["disclaimers"]) is is_told
 
 
+def test_what_writers_left_half_written_keeps_no_erasure_from_its_certificate(memory: Memory):
+    log, state, size = memory.places.store / "log" / "parts", memory.places.store / "state", memory.store.log.head.size
+    part = min(log.iterdir()).read_bytes()
+    halves = [log / f"{size + late:020d}-{'ab' * 8}.parquet" for late in (-1, 0, 1)] + [state / ".tmp-0011223344556677"]
+    for path in halves:
+        path.write_bytes(part[: len(part) * 2 // 3])
+        path.chmod(0o600)
+    memory.erase_run(approved(memory))
+    assert [one.stage for one in memory.erase_requests()] == [Stage.CERTIFIED]
+    assert not any(path.exists() for path in halves)
+
+
+def test_the_key_of_a_docket_has_no_other_name_at_any_time(memory: Memory, monkeypatch: pytest.MonkeyPatch):
+    request, named = memory.erase_show(approved(memory)), []
+
+    def step(number: int, name: str, call: Callable[[], Any]) -> Any:
+        named.append(sorted(path.name for path in memory.places.root.iterdir()))
+        return call()
+
+    monkeypatch.setattr(files, "os", Disk(step, calls=CALLS))
+    dockets.keep(memory.store, docket_of(request), random=os.urandom)
+    assert {name for names in named for name in names} == {"root.000001", f"docket.{request.request_id.hex()}"}
+
+
 def test_a_certificate_in_the_place_of_another_is_refused_and_one_that_is_lost_is_not_made_anew(memory: Memory):
     requests = [approved(memory)]
     memory.erase_run(requests[0])

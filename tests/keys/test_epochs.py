@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import errno
+import os
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
 import pytest
 
 from refold import canonical, files
-from refold.errors import Corrupt, KeyMissing, RefoldError, UnsupportedVersion
+from refold.errors import Corrupt, KeyMissing, RefoldError, UnsupportedVersion, WriteFailed
 from refold.keys import crypto, epochs
 from refold.keys.keyring import Keyring, Secrets
 from refold.keys.roots import FileRoots
 from refold.model import SubjectId
+from tests.journal import CALLS
+from tests.log import Disk
 
 ORIGIN = "ab" * 16
 SIGNER = crypto.Signer(bytes(range(32)))
@@ -162,3 +167,21 @@ def test_no_secret_lies_open_in_the_vault(made: Epochs):
     secrets = [second.batch_seed, second.subject_seed, second.state_key, second.attest_key, second.idem_key, second.suppress_key]
     assert not any(secret in raw for secret in [*secrets, *(secret for _, secret in second.subjects.items())])
     assert not any(subject in raw for subject in SUBJECTS)
+
+
+@pytest.mark.parametrize("again", ["created", "destroyed"])
+def test_a_root_that_died_in_the_making_leaves_no_second_copy_of_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, again: str):
+    roots = FileRoots(tmp_path, os.urandom)
+
+    def step(number: int, name: str, call: Callable[[], object]) -> object:
+        if name == "unlink":  # of the temporary name, which is the last there is to do
+            raise OSError(errno.EIO, "gone")
+        return call()
+
+    with monkeypatch.context() as broken:
+        broken.setattr(files, "os", Disk(step, calls=CALLS))
+        with pytest.raises(WriteFailed):
+            roots.create(1)
+    assert len({path.read_bytes() for path in tmp_path.iterdir()}) < len([*tmp_path.iterdir()])
+    roots.create(1) if again == "created" else roots.destroy(1)
+    assert [path.name for path in tmp_path.iterdir()] == (["root.000001"] if again == "created" else [])

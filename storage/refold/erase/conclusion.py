@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from refold import journal
-from refold.erase import check, dockets, intents, prove, requests
+from refold.erase import check, dockets, intents, leftover, prove, requests
 from refold.erase.dockets import Docket
 from refold.erase.model import Mode, Reached, Stage
 from refold.erase.run import erasures_of
@@ -78,6 +78,8 @@ def conclude(
     check.require_dark(store, reached, seqs, is_kept=request.mode is Mode.KEEP_CIPHERTEXT)
     if requests.outline(store, request.request_id).stage is Stage.RUNNING:
         requests.end(store, request.request_id, Stage.ERASED, now=now, random=random)
+    with journal.mutating(store.places, random=random):
+        leftover.sweep_parts(store)
     sign(store, full=False, random=random)
     erased_at = max(header.recorded_at for header in entries.values())
     proof = prove.prove(

@@ -48,7 +48,8 @@ def keep(store: Store, docket: Docket, *, random: Random) -> None:
     request_id = docket.request.request_id
     files.make_folder(path_of(store, request_id).parent)
     files.make_folder(store.places.root)
-    files.link_new(key_path(store, request_id), random(crypto.KEY_BYTES))
+    if files.look(key_path(store, request_id)) is None:
+        files.create(key_path(store, request_id), random(crypto.KEY_BYTES))  # by no other name, for that would be a second copy of it
     nonce = random(crypto.NONCE_BYTES)
     sealed = crypto.seal(_key(store, request_id), nonce, padded(_encoded(docket)), _bound(store.origin, request_id))
     files.replace(path_of(store, request_id), HEAD + nonce + sealed)

@@ -68,8 +68,24 @@ def _parts(store: Store, log: Log, seqs: Sequence[int]) -> Iterator[Step]:
         yield from _removal(store, Place.STORE, f"{log.place.folder.name}/{name}")
 
 
+def sweep_parts(store: Store) -> None:
+    """Remove parts of writers that died before their commit, or lost their race to the fence: the log has their numbers by now.
+
+    The transaction leaves those that somebody may have been writing when it was prepared. The caller holds mutate.lock, under which alone
+    other parts below the end of a log are written.
+    """
+    for log in (store.log, store.calls) if store.calls is not None else (store.log,):
+        size = log.refresh()[0].size
+        for path in log.debris():
+            if parts.PATH.fullmatch(f"{path.parent.name}/{path.name}") and int(path.name[:20]) < size and not files.is_folder(path):
+                files.remove(path)
+
+
 def _state(store: Store, manifest: Manifest | None) -> Iterator[Step]:
     folder = state_folder(store)
+    for name in sorted(files.names(folder)) if files.is_folder(folder) else ():
+        if name.startswith(files.TEMPORARY):  # of whoever died while it published: the lock for that is held
+            yield from _removal(store, Place.STORE, f"{folder.name}/{name}")
     living, number = (manifest.runs, manifest.pointer.number) if manifest else (set(), None)
     for name in sorted(files.names(folder / RUNS)) if files.is_folder(folder / RUNS) else ():
         if is_run(name) and name not in living:

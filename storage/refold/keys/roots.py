@@ -69,6 +69,7 @@ class FileRoots:
 
     def create(self, epoch: int) -> None:
         files.make_folder(self._folder)
+        self._sweep()
         files.link_new(self._path(epoch), self._random(crypto.KEY_BYTES))
 
     def wrap(self, epoch: int, key: bytes, *, bound_to: bytes) -> bytes:
@@ -88,9 +89,16 @@ class FileRoots:
 
     def destroy(self, epoch: int) -> None:
         files.remove(self._path(epoch))
+        self._sweep()
 
     def dark_at(self, epoch: int, *, destroyed_at: int) -> int:
         return destroyed_at
+
+    def _sweep(self) -> None:
+        """Remove what a process left that died while it made a root: under its temporary name, that is a second copy of the key."""
+        for name in files.names(self._folder) if files.is_folder(self._folder) else ():
+            if name.startswith(files.TEMPORARY):
+                files.remove(self._folder / name)
 
     def _path(self, epoch: int) -> Path:
         return self._folder / file_name(epoch)
