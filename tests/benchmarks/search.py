@@ -10,11 +10,17 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
+import numpy as np
+
 from refold import ingest
 from refold.model import Scope, View
 from refold.search_recipe import Recipe, shipped
+from refold.state import score
 from refold.state.builder import Builder
+from refold.state.corpus import NOBODY
+from refold.state.embedding import DIMENSIONS
 from refold.state.generation import State
+from refold.state.likeness import Likeness, lengths
 from refold.state.search import search
 from refold.store import Store
 from tests.benchmarks import Row, timed
@@ -26,6 +32,7 @@ LIMITS_MS = {20_000: 25, 100_000: 25, 1_000_000: 100}
 WITH_VECTORS_MAX = 100_000  # events of which vectors are made as well: at a million that alone takes a minute
 QUERIES = 60
 BATCH = 20_000
+LIKENED = {"small": 100_000, "full": 1_000_000}
 ASKED = (
     "where does {name} live now?",
     "when did {name} move to {city}?",
@@ -37,6 +44,7 @@ ASKED = (
 
 
 def rows(size: str) -> Iterator[Row]:
+    yield likening(LIKENED[size])
     for events in EVENTS[size]:
         with TemporaryDirectory() as name, folded(Path(name), events) as store:
             state = State.open(store)
@@ -47,6 +55,24 @@ def rows(size: str) -> Iterator[Row]:
             if events <= WITH_VECTORS_MAX:
                 yield from with_vectors_beside(store, state, events)
             state.close()
+
+
+def likening(events: int) -> Row:
+    """The likeness of a query to every event of a memory, and the best of them: vectors by chance, for their making takes a minute."""
+    draw, recipe = np.random.default_rng(1), with_vectors().vectors
+    assert recipe is not None
+    vectors = draw.integers(-127, 128, (events, DIMENSIONS), dtype=np.int8)
+    length, count = lengths(vectors), shipped().query.candidates
+    event_at = np.full(events + 4, NOBODY, np.int64)
+    event_at[2:-2] = draw.permutation(events)  # in the order of sessions, which is not that of the log
+
+    def look() -> None:
+        mixed = Likeness(vectors[0], recipe, event_at, vectors, length).mixed()
+        score.best(mixed, mixed > 0, lambda places: event_at[places], count)
+
+    taken = [(timed(look, time.perf_counter) * 1e3, timed(look, time.process_time) * 1e3) for _ in range(7)]
+    wall, busy = (statistics.median(column) for column in zip(*taken, strict=True))
+    return Row(f"likeness of {events:,} events to a query, median", wall, 100, "ms", note=f"{busy:.0f} ms of them of the CPU")
 
 
 def with_vectors_beside(store: Store, state: State, events: int) -> Iterator[Row]:

@@ -9,12 +9,15 @@ processor adds it up; the rest is done element by element. So a likeness is the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from refold.search_recipe import UNIT, Vectors
 
 FINE = UNIT * UNIT  # one, where the best are looked for among all
-BLOCK = 1 << 10  # events whose vectors are made floats at once: they fit the cache, and are too few for threads that wait for each other
+GATHERED = 2  # of so many events one: fewer are picked out of all
+BLOCK = 1 << 9  # events whose vectors are made floats at once: they fit the cache, and are too few for threads that wait for each other
 
 
 def lengths(vectors: np.ndarray) -> np.ndarray:
@@ -34,18 +37,15 @@ class Likeness:
         self._recipe, self._event_at, self._vectors, self._length = recipe, event_at, vectors, length
         at = np.flatnonzero(event_at >= 0)
         self._own = np.zeros(len(event_at))
-        own, size = query.astype(np.float32), float(lengths(query[None])[0])
-        for start in range(0, len(at), BLOCK):
-            some = at[start : start + BLOCK]
-            events = event_at[some]
-            products = vectors[events].astype(np.float32) @ own
-            self._own[some] = products.astype(np.float64) / (np.maximum(length[events], 1) * size)
+        self._own[at] = _likenesses(query, vectors, length, event_at[at])
 
     def mixed(self) -> np.ndarray:
         """Return, for every place, the likeness with its neighbours' before it is divided by a length: what to look for the best in."""
         own, total = self._own, np.zeros(len(self._own))
         total[1:-1] = own[1:-1] + self._recipe.previous * own[:-2] + self._recipe.next * own[2:]
-        return np.where(self._event_at >= 0, np.rint(total * FINE), 0).astype(np.int64)
+        total *= FINE
+        total[self._event_at < 0] = 0
+        return np.rint(total, out=total).astype(np.int64)
 
     def at(self, places: np.ndarray) -> np.ndarray:
         """Return the likenesses at some places, in 1/4096."""
@@ -64,6 +64,22 @@ class Likeness:
         there = events >= 0
         vectors = self._vectors[np.where(there, events, 0)].astype(np.float32) * there[:, None]
         return vectors, np.where(there, self._length[np.where(there, events, 0)], 0)
+
+
+def _likenesses(query: np.ndarray, vectors: np.ndarray, length: np.ndarray, events: np.ndarray) -> np.ndarray:
+    """Return the likenesses of a query to some events. Where they are most of all, it is faster to go through all, as they lie."""
+    own, size = query.astype(np.float32), float(lengths(query[None])[0])
+    if len(events) > len(vectors) // GATHERED:
+        return _each(own, size, length, lambda start, end: vectors[start:end])[events]
+    return _each(own, size, length[events], lambda start, end: vectors[events[start:end]])
+
+
+def _each(own: np.ndarray, size: float, length: np.ndarray, some: Callable[[int, int], np.ndarray]) -> np.ndarray:
+    found = np.empty(len(length), np.float64)
+    for start in range(0, len(length), BLOCK):
+        found[start : start + BLOCK] = some(start, start + BLOCK).astype(np.float32) @ own
+    found /= np.maximum(length, 1) * size
+    return found
 
 
 def _cosines(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
