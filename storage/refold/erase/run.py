@@ -88,10 +88,12 @@ def run(
     `choice` is by what the state was folded; `review` is asked about the events that came after the plan; `others` says whose secrets
     go along beside those of subjects, and whose do not any more: it is asked last when no request can be made or changed. `watch` is shown
     the events that stay, as they are read through the next keyring; then `docket` is told what will be reached, right before there is no
-    way back: it can refuse. Raises Undecided, Drifted where the plan is not of this log, ModelFailed, Locked, Blocked, Usage, WriteFailed.
+    way back: it can refuse. Raises Undecided, Drifted where the plan is not of this log, ModelFailed, KeyMissing, Locked, Blocked, Usage,
+    WriteFailed.
     """
     journal.require_clear(store.places)
     store.log.require_reached()
+    store.log.signer()  # without it nothing can be fenced: then nothing is begun either
     work = Work(store, target, choice or Choice.of(), review, others, docket, watch, now, random, progress)
     with epoch.alone(store.vault), extractors.modelled(store, work.choice, require=None, now=now, random=random) as (model, _):
         return _carried_out(work, model)
