@@ -109,6 +109,23 @@ def test_an_id_of_nobody_is_refused(filled: tuple[Memory, list[int]]):
         searched(filled[0], Selector(subjects=(SubjectId(bytes(16)),)))
 
 
+def test_who_goes_by_another_name_as_somebody_said_is_found_by_that_too(tmp_path: Path):
+    said = (
+        "Ruth Kern, also known as Bunny, called.",
+        "Bunny likes tea.",
+        "Everyone calls Bunny just Rex.",
+        "Rex moved to Oslo.",
+        "I like tea.",
+    )
+    with Memory.create(tmp_path / "store", vault=tmp_path / "vault", root=tmp_path / "root") as memory:
+        for text in said:
+            memory.add(text, user_id="ada")
+        selector = Selector(aliases=((AliasKind.NAME, "Ruth Kern"),))
+        assert {memory.store.log.event(one.seq).text for one in searched(memory, selector).candidates} == {said[0]}
+        memory.fold()
+        assert {memory.store.log.event(one.seq).text for one in searched(memory, selector).candidates} == set(said[:4])
+
+
 def test_another_person_with_a_like_name_is_named(tmp_path: Path):
     with Memory.create(tmp_path / "store", vault=tmp_path / "vault", root=tmp_path / "root") as memory:
         memory.add("I live in Berlin.", user_id="ada")

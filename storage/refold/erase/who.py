@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from refold import given
 from refold.erase.addresses import NOBODYS
@@ -16,7 +17,7 @@ from refold.erase.relations import Relation
 from refold.errors import Usage
 from refold.log.events import SubjectEntry
 from refold.log.persons import everybody
-from refold.model import AliasKind, Mention, SubjectId, normalise
+from refold.model import Act, AliasKind, Mention, SubjectId, normalise
 from refold.reading import Claim
 from refold.state.claims import claims
 from refold.state.generation import State
@@ -24,6 +25,7 @@ from refold.store import Store
 
 Alias = tuple[AliasKind, str]
 OF_HANDLES = re.compile(r"([^\W\d_]{2,}(?:[._-][^\W\d_]+)*[._-][^\W\d_]{2,})[._-]?\d*")
+JOINED_MAX = 64  # names that statements join to one person
 LOCAL_MIN = 5  # letters of what comes before the sign of an address and may be somebody's handle elsewhere
 
 
@@ -65,6 +67,7 @@ def people(store: Store, state: State, selector: Selector) -> People:
     extra = tuple(one for one in selector.aliases if normalise(one[1]) not in bearers)
     meant = [_person(state, known[first], extra if len(wanted) == 1 else ()) for first in wanted]
     if extra and len(wanted) != 1:
+        extra = _with_joined(state, extra)
         meant.append(Person(frozenset(), extra, _relations(state, extra)))
     return People(tuple(meant), _alike(known, wanted, meant))
 
@@ -72,8 +75,36 @@ def people(store: Store, state: State, selector: Selector) -> People:
 def _person(state: State, entries: Sequence[SubjectEntry], extra: Iterable[Alias]) -> Person:
     subjects = frozenset(entry.subject for entry in entries)
     declared = [alias for entry in entries for alias in entry.aliases]
-    aliases = tuple(dict.fromkeys([*declared, *extra, *_told(state, subjects)]))
+    aliases = _with_joined(state, [*declared, *extra, *_told(state, subjects)])
     return Person(subjects, aliases, _relations(state, aliases))
+
+
+def _with_joined(state: State, aliases: Iterable[Alias]) -> tuple[Alias, ...]:
+    """Return aliases with the names that somebody said are of the same person: "Ruth, also known as Bunny".
+
+    Names are joined as far as statements lead, whoever said them and whether they stand, up to a bound; a review decides.
+    """
+    found = dict.fromkeys(aliases)
+    edges = None if state.absent is not None else state.table("edges", ["a", "b", "act"])
+    if not edges:
+        return tuple(found)
+    edges = edges.filter(pc.field("act") == int(Act.SAY))
+    mentions = state.table("mentions", ["mention", "name"])
+    mentions = mentions.filter(pc.field("mention").isin(edges["a"].unique())).to_pylist()
+    names = {row["mention"]: row["name"] for row in mentions if row["name"]}
+    joined: dict[int, list[int]] = {}
+    for a, b in zip(edges["a"].to_pylist(), edges["b"].to_pylist(), strict=True):
+        joined.setdefault(a, []).append(b)
+    matcher = Matcher(_read(found))
+    reached = dict.fromkeys(mention for mention, name in names.items() if matcher.find(name))
+    ahead = [*reached]
+    while ahead and len(reached) < JOINED_MAX:
+        for mention in joined.get(ahead.pop(), ()):
+            if mention in names and mention not in reached:
+                reached[mention] = None
+                ahead.append(mention)
+    known = {normalise(alias) for _, alias in found}
+    return tuple(found | dict.fromkeys((AliasKind.NAME, names[mention]) for mention in reached if normalise(names[mention]) not in known))
 
 
 def _told(state: State, subjects: Iterable[SubjectId]) -> Iterator[Alias]:
