@@ -135,7 +135,8 @@ def look_at_copies() -> int:
         open_ones = [one for one in register.copies(memory.store) if one.standing(live) is register.Standing.OPEN]
         late = [one for one in open_ones if one.due is not None and one.due < now]
         rows = [{"copy": one.copy_id, "kind": str(one.kind), "owed by": str(one.owner), "due": times.day(one.due or 0)} for one in late]
-        create_table_artifact(rows, key="copies-overdue", description="refold copies list")
+        told = f"copies overdue: {len(late)}; refold copies list" if late else "no copy elsewhere is overdue"
+        create_table_artifact(rows, key="copies-overdue", description=told)
         return len(late)
 
     return coded(lambda: with_memory(overdue))

@@ -26,7 +26,7 @@ from prefect.states import Failed
 
 from flows.quiet import quiet
 from flows.runner import runner
-from flows.verdicts import DAMAGED, tell
+from flows.verdicts import damaged, tell
 from refold import folding, given, recipes, settings, times
 from refold.calls.mode import Mode
 from refold.copies.mirror import mirror
@@ -80,7 +80,7 @@ def night(origin: str, *, full: bool, fresh: bool = False) -> Counts:
     verdict = step(verify, where, chosen.nightly.deep)
     tell(verdict, {})
     if not verdict.is_whole:
-        raise FailedRun(f"{DAMAGED}: {verdict.kind.value}")
+        raise FailedRun(damaged(verdict))
     with open_store(where) as store:
         require = given.closure_level(chosen.fold.require_closure or None)
         with means(store, choice(fresh=fresh), require=require, now=clock) as by:

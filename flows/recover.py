@@ -18,7 +18,7 @@ from prefect.client.schemas.objects import State as RunState
 from prefect.states import Failed
 
 from flows.nightly import UNSTORED, Counts, called, coded, step
-from flows.verdicts import DAMAGED, tell
+from flows.verdicts import damaged, tell
 from refold import settings
 from refold.errors import Usage
 from refold.outside import clock
@@ -75,7 +75,7 @@ def ended(verdict: Verdict, counts: Counts) -> Counts:
     """Tell a verdict, and end as it demands: a log that is damaged is a failed run, which somebody sees."""
     tell(verdict, counts)
     if not verdict.is_whole:
-        state: Any = Failed(message=f"{DAMAGED}: {verdict.kind.value}")
+        state: Any = Failed(message=damaged(verdict))
         return state
     return {"entries": verdict.size, **counts}
 

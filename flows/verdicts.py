@@ -9,7 +9,10 @@ from prefect.artifacts import create_markdown_artifact, create_table_artifact
 from refold.errors import Blocked
 from refold.verdict import Verdict
 
-DAMAGED = f"{Blocked.code} the log is damaged"
+
+def damaged(verdict: Verdict) -> str:
+    """Return what the failed run of a damaged log says: how it was judged, and what to run next."""
+    return f"{Blocked.code} the log is damaged: {verdict.kind.value}; {verdict.next}"
 
 
 def tell(verdict: Verdict, counts: Mapping[str, int]) -> None:

@@ -101,7 +101,7 @@ def test_a_night_on_a_damaged_log_tells_of_it_folds_nothing_and_nothing_is_added
     monkeypatch.setattr(nightly, "tell", lambda verdict, counts: told.append(verdict))
     monkeypatch.setattr(nightly, "step", lambda task, *given: task.fn(*given) if task is nightly.verify else pytest.fail("it went on"))
     flip_payload(places, 1)
-    with pytest.raises(FailedRun, match="RF-BLOCKED-001 the log is damaged: "):
+    with pytest.raises(FailedRun, match=r"^RF-BLOCKED-001 the log is damaged: [A-Z_]+; refold recover --log$"):
         nightly.night(places.origin, full=False)
     assert [verdict.kind is not Kind.INTACT for verdict in told] == [True]
     with Memory.open(places.store, vault=places.vault, root=places.root) as memory, pytest.raises(Blocked):

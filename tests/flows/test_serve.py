@@ -85,7 +85,7 @@ def test_a_runner_that_is_not_installed_fails_the_run_before_it_begins(evidence)
 
 def test_a_failure_is_a_code_without_words(evidence):
     assert evidence.corrupt.code == evidence.keyless.code == 1
-    damaged = "RF-BLOCKED-001 the log is damaged: CORRUPTION_BOUNDARY_DETECTED"
+    damaged = "RF-BLOCKED-001 the log is damaged: CORRUPTION_BOUNDARY_DETECTED; refold recover --log"
     assert evidence.corrupt.said == {"state": "Failed", "message": damaged, "counts": None}
     assert evidence.keyless.said == {"state": "Failed", "message": "RF-MISSING-001 key", "counts": None}
 
