@@ -11,9 +11,6 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-import pyarrow as pa
-
 from refold.calls import keys
 from refold.calls.checked import Manifest
 from refold.calls.gateway import Answer, Failed, Gateway
@@ -334,11 +331,8 @@ def _turns(store: Store, base: State | None, first: int, end: int, pending: froz
     new = [Turn(tags.session(event), event.source.part, event.seq) for events in store.log.events(first, end) for event in events]
     if base is None:
         return new
-    old = base.table("events", ["session", "part", "seq"])
-    seqs = old["seq"].to_numpy()
-    sessions = {turn.session for turn in new} | set(old["session"].filter(pa.array(np.isin(seqs, sorted(pending)))).to_pylist())
-    wanted = np.isin(old["session"].to_numpy(), np.array(sorted(sessions), np.uint64))
-    rows = old.filter(pa.array(wanted)).to_pydict()
+    sessions = {turn.session for turn in new} | set(base.lookup("events", sorted(pending), ["session"])["session"].to_pylist())
+    rows = base.having("events", "session", sessions, ["session", "part", "seq"]).to_pydict()
     return [*map(Turn, rows["session"], rows["part"], rows["seq"]), *new]
 
 

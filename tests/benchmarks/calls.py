@@ -19,6 +19,7 @@ from tempfile import TemporaryDirectory
 from refold import folding, ingest, recipes
 from refold.asking import Asking, Model
 from refold.calls.gateway import Gateway
+from refold.calls.index import Index
 from refold.calls.keys import Input
 from refold.calls.mode import Mode
 from refold.calls.recordings import Recordings, Unrecorded
@@ -51,6 +52,7 @@ def rows(size: str) -> Iterator[Row]:
         yield from folding_with_a_model(Path(name), url, events)
         yield from removing(Path(name), url, peopled)
         yield recording(Path(name))
+        yield knowing(Path(name), many)
         yield memory(Path(name), few, many)
 
 
@@ -165,6 +167,23 @@ def recording(folder: Path) -> Row:
         rounds.append((time.perf_counter() - start) / len(attempts) * 1e3)
     store.close()
     return Row("sealing and recording, for one call", statistics.median(rounds), 2, "ms", note=f"{ROUND} to a commit, of 9 KB each")
+
+
+def knowing(folder: Path, count: int) -> Row:
+    """Reading which recordings there are, as every process that asks does once: it is why no index of them is kept on disk."""
+    store = filled(folder / "knowing", chats(PEOPLE, people=PEOPLE, seed=4))
+    recordings, found = Recordings(store, now=now, random=os.urandom), digests(store)
+    attempts = [attempt(store, event, found) for event in heard(store)]
+    for _ in range(-(-count // len(attempts))):
+        recordings.record(attempts, run=bytes(16))
+    assert store.calls is not None
+    start = time.perf_counter()
+    Index().follow(store.calls)
+    seconds = time.perf_counter() - start
+    size = sum(part.size for part in store.calls.refresh()[0].parts)
+    store.close()
+    note = f"{seconds:.2f} s for {count:,} of {size / count / 1e3:.0f} KB each; a call takes a thousand times as long"
+    return Row("knowing which recordings there are, for each", seconds / count * 1e6, 60, "µs", note=note)
 
 
 def attempt(store: Store, event: Event, found: Mapping[EventId, bytes], draw: int = 0) -> Unrecorded:

@@ -202,6 +202,10 @@ class State:
         """Return the rows of a table whose first column is among `keys`."""
         return segments.lookup(self.runs(table), TABLES[table], keys, columns)
 
+    def having(self, table: str, column: str, values: Collection[int], columns: Sequence[str]) -> pa.Table:
+        """Return the rows of a table of which a column of tags is among `values`, in no promised order."""
+        return segments.having(self.runs(table), TABLES[table], column, values, columns)
+
     def claims(self, mentions: Iterable[int], relations: Collection[str] | None = None) -> list[Claim]:
         """Return what is stated about some mentions, of some relations or all, in no promised order."""
         if relations is None:

@@ -55,6 +55,17 @@ def lookup_where(runs: Sequence[Run], table: Table, keys: Sequence[Any], column:
     return _joined(table, found, None)
 
 
+def having(runs: Sequence[Run], table: Table, column: str, values: Collection[int], columns: Sequence[str]) -> pa.Table:
+    """Return the rows whose `column`, of tags, is among `values`, oldest segment first. Reads that column, and the others where one is."""
+    found, wanted = [], np.array(sorted(values), np.uint64)
+    for run in runs:
+        for group in range(run.groups):
+            there = np.isin(run.read([group], [column])[column].to_numpy(), wanted)
+            if there.any():
+                found.append(run.read([group], list(columns)).filter(pa.array(there)))
+    return _joined(table, found, columns)
+
+
 def between(runs: Sequence[Run], table: Table, low: int, high: int, columns: Sequence[str] | None = None) -> pa.Table:
     """Return the rows whose key is in [low, high), oldest segment first."""
     found = [_within(run.read(run.groups_between(low, high), _with_key(table, columns)), table, low, high) for run in runs]
