@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from enum import IntFlag
+from functools import lru_cache
 
 from refold.times import DAY, EPOCH
 
@@ -64,7 +65,8 @@ def cues_of(text: str, words: Iterable[str], *, spoken: bool) -> Cue:
     found = Cue.SPOKEN if spoken else Cue(0)
     if not _SIGNS.isdisjoint(words) and _TIME.search(text):
         found |= Cue.TIME
-    if _QUESTION.search(text[-64:]):
+    end = text[-64:]
+    if ("?" in end or "\uff1f" in end) and _QUESTION.search(end):
         found |= Cue.ASKS
     return found
 
@@ -78,7 +80,12 @@ def date_words(moment: int) -> str:
     """Return a time as words that a query may hold: `7 may 2023`. Empty outside the years 1 to 9999."""
     if not EPOCH_FIRST <= moment <= EPOCH_LAST:
         return ""
-    day = (EPOCH + timedelta(microseconds=moment)).date()
+    return _day_words(moment // DAY)
+
+
+@lru_cache(maxsize=1_024)  # events of one day come together
+def _day_words(days: int) -> str:
+    day = (EPOCH + timedelta(days=days)).date()
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
