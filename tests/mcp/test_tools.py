@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import json
+import os
 from importlib.metadata import version
 from typing import Any
 
@@ -187,6 +188,16 @@ def test_what_the_system_refuses_is_told_as_that(memory: Memory, monkeypatch: py
     monkeypatch.setattr(Memory, "add", full)
     with pytest.raises(ToolError, match=r"^RF-WRITE-001: the disk is full or refuses$"):
         ask(memory, ("memory_add", CALLS["memory_add"]))
+
+
+def test_while_an_erasure_holds_the_log_it_is_read_and_an_agent_adds_later_under_the_same_key(store: Store, memory: Memory):
+    store.log.fence(now=now, random=os.urandom)
+    with pytest.raises(ToolError, match=r"^RF-LOCKED-001: .*\(the operator can run: refold status\)$"):
+        ask(memory, ("memory_add", CALLS["memory_add"]))
+    (found, asked) = ask(memory, ("memory_search", {"query": "Munich"}), ("memory_erase_request", {}))
+    assert (found["results"][0]["text"], len(asked["request_id"])) == ("I live in Munich.", 32)
+    store.log.lift(now=now, random=os.urandom)
+    assert [each["new"] for each in ask(memory, *[("memory_add", CALLS["memory_add"])] * 2)] == [True, False]
 
 
 def test_an_agent_is_told_what_it_can_do_itself_as_that(memory: Memory):

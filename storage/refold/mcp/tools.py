@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, Literal, ParamSpec
@@ -234,7 +235,8 @@ def speaking(call: Callable[Given, dict[str, Any]]) -> Callable[Given, dict[str,
             return call(*given, **named)
         except Exception as error:
             refused = worded(error)
-            raise ToolError(f"{refused.code}: {refused.message}{_remedy(refused.hint)}") from None
+            level = logging.DEBUG if refused is error else logging.ERROR  # what is refused is no fault of the server
+            raise ToolError(f"{refused.code}: {refused.message}{_remedy(refused.hint)}", log_level=level) from None
 
     told.__doc__ = None  # fastmcp would import a parser of docstrings for it, which takes longer than all tools together
     return told
