@@ -53,6 +53,14 @@ def test_what_is_none_of_them_is_recognised_as_none(text: str):
     assert formats.recognise(Document(text.encode("utf-8", "surrogatepass"))) is None
 
 
+@pytest.mark.parametrize("more", [{"count": 9}, {"next": "https://api.example/?page=2"}, {"count": 9, "next": None, "previous": "x"}])
+def test_a_page_of_mem0_says_that_others_are_missing(more: dict[str, Any]):
+    whole = {**MEM0, "next": None, "previous": None, "count": len(MEM0["results"])}
+    assert not any(isinstance(each, Unreadable) and each.place == "other pages" for each in records(json.dumps(whole)))
+    (missing,) = [each for each in records(json.dumps(whole | more)) if isinstance(each, Unreadable) and each.place == "other pages"]
+    assert missing.reason.startswith(f"this is one page, with {len(MEM0['results'])}")
+
+
 def test_a_memory_of_mem0_is_its_own_document_of_the_time_it_was_last_written():
     found = readable(json.dumps(MEM0))["result 1"]
     assert (found.role, found.author, found.user, found.text) == (Role.DOCUMENT, None, "ada", "Lives in Lisbon with a cat named Mimi")

@@ -2,7 +2,8 @@
 
 A memory is a sentence that a model derived from what somebody said, and the words it was derived from are gone. So it is a document of
 mem0's own (`mem0:ID`) in the memory of the user it names. Only what mem0 kept as it was said carries a role, and has that speaker.
-The text as it stands was written at `updated_at`. The edges of its graph store (`relations`) tell neither user nor time.
+The text as it stands was written at `updated_at`. The edges of its graph store (`relations`) tell neither user nor time. Its service gives
+a list by pages (`count`, `next`): what the others hold is told to be missing.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ def read(document: Document, *, latest: int) -> Iterator[Record | Unreadable]:
             yield _memory(each, place, latest=latest)
         except Usage as error:
             yield Unreadable(place, error.message)
+    yield from _other_pages(document.value)
     edges = listed(document.value, "relations") if isinstance(document.value, dict) else []
     for number, each in enumerate(edges, 1):
         place = f"relation {number}"
@@ -40,6 +42,16 @@ def read(document: Document, *, latest: int) -> Iterator[Record | Unreadable]:
             yield _edge(each, place, number)
         except Usage as error:
             yield Unreadable(place, error.message)
+
+
+def _other_pages(value: object) -> Iterator[Unreadable]:
+    """Yield what says that this is one page of a list."""
+    if not isinstance(value, dict):
+        return
+    here, count = len(listed(value, *LISTS)), value.get("count")
+    of = f" of {count}" if isinstance(count, int) and not isinstance(count, bool) and count > here else ""
+    if of or value.get("next") or value.get("previous"):
+        yield Unreadable("other pages", f"this is one page, with {here}{of} memories: put the results of all pages into one list")
 
 
 def _memory(each: object, place: str, *, latest: int) -> Record:
