@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, date, datetime, timedelta
 from enum import IntFlag
-from functools import lru_cache
 
 from refold.times import DAY, EPOCH
 
@@ -80,12 +79,7 @@ def date_words(moment: int) -> str:
     """Return a time as words that a query may hold: `7 may 2023`. Empty outside the years 1 to 9999."""
     if not EPOCH_FIRST <= moment <= EPOCH_LAST:
         return ""
-    return _day_words(moment // DAY)
-
-
-@lru_cache(maxsize=1_024)  # events of one day come together
-def _day_words(days: int) -> str:
-    day = (EPOCH + timedelta(days=days)).date()
+    day = (EPOCH + timedelta(microseconds=moment)).date()
     return f"{day.day} {MONTHS[day.month - 1]} {day.year}"
 
 
