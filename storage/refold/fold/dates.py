@@ -20,6 +20,10 @@ _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "augu
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
 
+_FEASTS = {"christmas": (25, 12), "christmas day": (25, 12), "christmas eve": (24, 12), "new year": (1, 1), "new year's day": (1, 1)}
+_FEASTS |= {"new year's": (1, 1), "new year's eve": (31, 12)}
+
+_FEAST = r"(?:christmas(?: eve| day)?|easter|new year(?:'s(?: eve| day)?)?)"
 _MONTH = rf"(?:{'|'.join(_MONTHS)}|(?:jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b\.?)"
 _WEEKDAY = rf"(?:{'|'.join(_WEEKDAYS)})"
 _SEASON = r"(?:spring|summer|autumn|fall|winter)"
@@ -30,21 +34,22 @@ _COUNT = (
     r"|fifteen|twenty)"
 )
 _UNIT = r"(?:day|week|month|year|decade)s?"
+_HALF = r"(?: and a half)?"
 _PART = r"(?:early|mid|late|the (?:beginning|start|end|middle) of)[ -]"
 _DATED = (
     r"(?:\d{4}-\d\d-\d\d|\d{4}-\d\d(?!\d)|\d{1,2}\.\d{1,2}\.\d{4}"
     rf"|(?:the )?{_NTH}(?: of)? {_MONTH}(?:,? {_YEAR})?|{_MONTH} {_NTH}(?!\d)(?:,? {_YEAR})?|{_MONTH}(?: of|,)? {_YEAR}"
-    rf"|(?:the )?{_SEASON}(?: of)? {_YEAR})"
+    rf"|(?:the )?{_SEASON}(?: of)? {_YEAR}|q[1-4](?: of)? {_YEAR})"
 )
 _TURNS = r"(?:last|next|this|past|this past|this coming|coming|later this|earlier this)"
-_TURNED = rf"(?:week(?:end)?|month|year|decade|{_WEEKDAY}|{_SEASON}|{_MONTH}|morning|afternoon|evening|night)"
+_TURNED = rf"(?:week(?:end)?|month|year|decade|{_WEEKDAY}|{_SEASON}|{_MONTH}|{_FEAST}|morning|afternoon|evening|night)"
 _RELATIVE = (
     rf"(?:(?:the )?{_TURNS} {_TURNED}|the day (?:before yesterday|after tomorrow)|yesterday|today|tomorrow|tonight"
-    rf"|{_COUNT} {_UNIT} (?:ago|from now))"
+    rf"|{_COUNT}{_HALF} {_UNIT}{_HALF} (?:ago|from now))"
 )
 _BARE = (
     rf"(?:the )?(?:\d{{1,2}}(?:st|nd|rd|th)|{_YEAR}(?!\d)|{_MONTH}|{_SEASON}|{_WEEKDAY}"
-    r"|christmas|easter|new year|then|now|childhood|birth|week|month|year|day|weekend)"
+    rf"|{_FEAST}|then|now|childhood|birth|week|month|year|day|weekend)"
 )
 _LEAD = (
     r"(?:ever since|since|starting(?: from| in| on)?|beginning(?: in| on)?|as of|from|until|till|up to|up until|in|on|by|before|after"
@@ -65,7 +70,7 @@ _VAGUE = (
 )
 _SPAN_OF = (
     r"for (?:about |around |almost |nearly |over |more than |at least |the (?:last|past) )?"
-    rf"(?:{_COUNT}(?: more)? {_UNIT}|(?:years|months|decades|weeks|ages))(?: now)?|all my life|my (?:whole|entire) life"
+    rf"(?:{_COUNT}{_HALF}(?: more)? {_UNIT}{_HALF}|(?:years|months|decades|weeks|ages))(?: now)?|all my life|my (?:whole|entire) life"
 )
 _PHRASE = re.compile(
     rf"(?<![\w.])(?:{_SPAN_OF}|over the (?:last|past) {_COUNT} {_UNIT}"
@@ -136,7 +141,7 @@ def _micros(day: date | None) -> int | None:
 
 
 _RANGE = re.compile(rf"^(?:from |between )?({_POINT}){_TO}({_POINT})$")
-_LASTING = re.compile(rf"^(?:for|over)\b.*?({_COUNT})(?: more)? ({_UNIT})(?: now)?$")
+_LASTING = re.compile(rf"^(?:for|over)\b.*?({_COUNT}{_HALF})(?: more)? ({_UNIT}{_HALF})(?: now)?$")
 _COMING = re.compile(rf"^(?:in|within) (?:about )?({_COUNT}) ({_UNIT})(?:' time)?$")
 _LED = re.compile(rf"^({_LEAD}) (.+)$")
 
@@ -194,7 +199,8 @@ _MONTH_YEAR = re.compile(rf"^({_MONTH})(?:(?: of|,)? ({_YEAR}))?$")
 _SEASON_YEAR = re.compile(rf"^(?:the )?({_SEASON})(?:(?: of)? ({_YEAR}))?$")
 _TURN = re.compile(rf"^(?:the )?({_TURNS}) ({_TURNED})$")
 _NTH_ONLY = re.compile(r"^(?:the )?(\d{1,2})(?:st|nd|rd|th)$")
-_AGO = re.compile(rf"^({_COUNT}) ({_UNIT}) (ago|from now)$")
+_QUARTER = re.compile(rf"^q([1-4])(?: of)? ({_YEAR})$")
+_AGO = re.compile(rf"^({_COUNT}{_HALF}) ({_UNIT}{_HALF}) (ago|from now)$")
 _NEAR = {"yesterday": -1, "today": 0, "tonight": 0, "now": 0, "tomorrow": 1, "the day before yesterday": -2, "the day after tomorrow": 2}
 
 
@@ -218,6 +224,9 @@ def _point(words: str, today: date, *, ahead: bool = False) -> Period | None:
         return _shifted(today, match.group(1), match.group(2), -1 if match.group(3) == "ago" else 1)
     if match := _TURN.match(words):
         return _turned(match.group(1), match.group(2), today)
+    if match := _QUARTER.match(words):
+        year, month = int(match.group(2)), 3 * int(match.group(1)) - 2
+        return _month(year, month)[0], _month(year, month + 2)[1], Precision.MONTH
     if match := _NTH_ONLY.match(words):
         return _nth(int(match.group(1)), today, ahead)
     return _named(words, today, ahead)
@@ -239,6 +248,9 @@ def _named(words: str, today: date, ahead: bool) -> Period | None:
         month = _SEASONS[match.group(1)]
         year = int(match.group(2)) if match.group(2) else _near_year(today, month, ahead)
         return _month(year, month)[0], _month(year, month + 2)[1], Precision.MONTH
+    if words in _FEASTS:
+        day, month = _FEASTS[words]
+        return _day_of(day, _MONTHS[month - 1], None, today, ahead)
     if words in _WEEKDAYS:
         away = (_WEEKDAYS.index(words) - today.weekday()) % 7
         return _days(today + timedelta(days=away if ahead else (away - 7 if away else 0)))
@@ -280,8 +292,12 @@ def _day_of(day: int, month_name: str, year: str | None, today: date, ahead: boo
 
 def _shifted(today: date, count: str, unit: str, sign: int) -> Period:
     """Return the day, month or year that lies so many units before (or after) today, no more exact than the unit."""
+    is_half = "half" in count + unit
+    count, unit = count.removesuffix(" and a half"), unit.removesuffix(" and a half")
     number = sign * _number(count)
     kind = unit.rstrip("s")
+    if is_half and kind == "year":
+        return _year(_month(today.year, today.month + 12 * number + 6 * sign)[0].year)
     if kind in ("day", "week"):
         return _days(today + timedelta(days=number * (7 if kind == "week" else 1)))
     if kind == "month":
@@ -309,6 +325,8 @@ def _turned(turn: str, unit: str, today: date) -> Period | None:
         return _year(today.year + step)
     if unit in ("morning", "afternoon", "evening", "night"):
         return _days(today + timedelta(days=step))
+    if unit in _FEASTS:
+        return _named(unit, today + timedelta(days=min(step, 0)), ahead=step > 0)
     if unit in _WEEKDAYS:
         away = (_WEEKDAYS.index(unit) - today.weekday()) % 7
         return _days(today + timedelta(days=away - 7 if step < 0 else away or (7 if step else 0)))
