@@ -9,6 +9,7 @@ when it is asked, like the index and the state, of which there are no rows at al
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
@@ -27,6 +28,8 @@ HEAD = b"refold.copies/1\n"
 KEY = "refold.copies/key/v1"
 ID_BYTES = 8
 HINT = "refold copies list"
+CERTIFICATE = re.compile(r"erasure_certificate-[0-9a-f]{32}\.json")
+NAMES_COPY = b'"copies":[{'
 
 
 class Kind(StrEnum):
@@ -88,7 +91,21 @@ class Copy:
 
 
 def copies(store: Store) -> list[Copy]:
-    """Return what is in the register, the first due first. Raises Corrupt."""
+    """Return what is in the register, the first due first. Raises Corrupt, also where it is lost."""
+    path = store.vault.path / PATH
+    if files.look(path) is None and _is_certified_of_any(store):
+        raise Corrupt("the register of copies is lost: certificates name copies that were in it", path=path, hint="refold help register")
+    return _known(store)
+
+
+def _is_certified_of_any(store: Store) -> bool:
+    """Whether a certificate of this store names a copy: none ever leaves the register."""
+    folder = store.places.store / "receipts"
+    names = files.names(folder) if files.is_folder(folder) else []
+    return any(NAMES_COPY in files.read(folder / name) for name in names if CERTIFICATE.fullmatch(name))
+
+
+def _known(store: Store) -> list[Copy]:
     path = store.vault.path / PATH
     try:
         raw = files.read(path)
@@ -165,7 +182,7 @@ def _change(store: Store, how: Callable[[list[Copy]], tuple[list[Copy], Copy]], 
     path = store.vault.path / PATH
     files.make_folder(path.parent)
     with files.lock(path.parent):
-        after, made = how(copies(store))
+        after, made = how(_known(store))  # where it was lost, it begins anew
         files.replace(path, _sealed(after, store, random(crypto.NONCE_BYTES)))
     return made
 

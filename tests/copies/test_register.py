@@ -9,13 +9,14 @@ import pytest
 from refold import register
 from refold.erase import prove
 from refold.errors import Corrupt, Usage
+from refold.memory import Memory
 from refold.receipts import certificate
 from refold.recover.reset import OURS, Place
 from refold.register import PATH, Kind, Owner, Standing
 from refold.scan.testing import assert_forgotten
 from refold.store import Store, open_store
 from tests.conftest import now
-from tests.erase.small import erase, filled, ruth
+from tests.erase.small import approved, erase, filled, ruth
 
 SECRET = "the drawer of Wilhelmina Tetzlaff"
 
@@ -73,6 +74,20 @@ def test_a_copy_that_turns_up_again_is_open_for_whoever_was_erased_since_it_was_
         register.confirm(store, made.copy_id, state, evidence="seen", now=now, random=os.urandom)
     assert prove._standings(store, reached.epoch_before)[made.copy_id] == "open"
     assert [one.state for one in prove.concerned(store, reached)] == ["open"]
+
+
+def test_a_register_that_is_lost_while_certificates_name_copies_is_missed_until_it_begins_anew(store):
+    places = store.places
+    with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+        note(memory.store, Kind.ESCROW, "a safe")
+        memory.erase_run(approved(memory))
+        (memory.store.vault.path / PATH).unlink()
+        with pytest.raises(Corrupt, match="is lost"):
+            register.copies(memory.store)
+        with pytest.raises(Corrupt, match="is lost"):
+            memory.plan_erasure(user_id="ben")
+        made = note(memory.store, Kind.ESCROW, "a safe")
+        assert register.copies(memory.store) == [made]
 
 
 def test_a_copy_that_is_made_anew_is_open_again_under_its_id(store):

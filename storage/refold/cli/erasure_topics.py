@@ -116,7 +116,8 @@ comes into the certificates of what was erased since --made. `done` is for a cop
 place on this machine: one from which somebody was only taken out is added again, and is open for whoever goes next. One that turns up
 again is `--state open` again, and so is what it says in the certificates.
 
-The register is sealed in the vault, and outlives erasures: write nobody's name into it who may have to go.
+The register is sealed in the vault, and outlives erasures: write nobody's name into it who may have to go. Where it is
+lost while certificates name copies, put it back from a backup of the vault, or add anew what is elsewhere: till then nothing is erased.
 """,
     ),
     "scan": (
