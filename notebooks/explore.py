@@ -47,6 +47,7 @@ PICTURES = Path(sys.argv[1]) if len(sys.argv) == 2 and "ipykernel" not in sys.mo
 PICTURES.mkdir(parents=True, exist_ok=True)
 INK, QUIET, PALE = "#1c1c1a", "#6b6b66", "#d9d9d3"
 plt.rcParams.update({"font.size": 10, "figure.dpi": 110, "axes.spines.top": False, "axes.spines.right": False, "svg.hashsalt": "refold"})
+plt.rcParams["text.parse_math"] = False  # what somebody said may cost $5 or $6, and is no formula
 
 
 def keep(figure: plt.Figure, name: str) -> Path:

@@ -7,6 +7,7 @@ import runpy
 import sys
 from pathlib import Path
 
+import matplotlib
 import pytest
 
 from tests.journal import unsynced
@@ -21,6 +22,7 @@ def test_the_notebook_runs_as_a_script(tmp_path: Path, monkeypatch: pytest.Monke
     with unsynced():
         runpy.run_path(str(NOTEBOOK), run_name="__main__")
     assert {path.stem for path in tmp_path.glob("*.png")} == PICTURES
+    assert matplotlib.rcParams["text.parse_math"] is False
     assert all(path.stat().st_size > 5_000 for path in tmp_path.glob("*.png"))
 
 
