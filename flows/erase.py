@@ -102,10 +102,15 @@ def find_ready() -> list[str]:
 
 @task(name="erase", task_run_name="erase", cache_policy=NO_CACHE, **UNSTORED)
 def run_request(request: str) -> str:
-    """Carry out a request, or certify one that was carried out; return how far it came."""
+    """Carry out a request, or certify one that was carried out; return how far it came.
+
+    One that went dark meanwhile, with whom another request erased, is done: there is nothing left that it asks for.
+    """
 
     def run(memory: Memory) -> str:
         request_id = requests.chosen(memory.store, request)
+        if (stage := requests.outline(memory.store, request_id).stage) is Stage.DARK:
+            return stage.value
         patiently(lambda: memory.erase_run(request_id, by=Choice.of(), extra=home_elsewhere(memory)))
         tell(memory, request_id)
         return requests.outline(memory.store, request_id).stage.value

@@ -53,6 +53,16 @@ def test_a_request_that_nobody_made_is_a_failed_state_with_a_code(origin: str):
     assert ended.message == "RF-USAGE-001 usage"
 
 
+def test_of_two_approved_requests_for_one_person_the_second_is_done_with_the_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    made = filled(tmp_path)
+    for name in ("store", "vault", "root"):
+        monkeypatch.setenv(f"REFOLD_{name.upper()}", str(getattr(made, name)))
+    with Memory.open(made.store, vault=made.vault, root=made.root) as memory:
+        first, second = approved(memory), approved(memory)
+        memory.erase_run(first)
+    assert run_request.fn(second.hex()) == "dark"
+
+
 @pytest.mark.parametrize(("request_id", "mode"), [("", "request"), ("0f" * 16, "due"), ("", "now")])
 def test_a_mode_and_a_request_that_do_not_go_together_are_refused(origin: str, request_id: str, mode: str):
     ended = coded(lambda: carried_out(origin, request_id, mode))
