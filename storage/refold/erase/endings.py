@@ -43,11 +43,16 @@ class Endings:
         """Return the form that a word is with an ending; None where it is none."""
         plain = romanised(word)
         is_foreign = plain != word
-        for stem, form in self._stems.get(plain[:FOREIGN_STEM_MIN], ()):
+        stems = [
+            *self._stems.get(plain[:FOREIGN_STEM_MIN], ()),
+            *(self._stems.get(plain[: FOREIGN_STEM_MIN - 1], ()) if is_foreign else ()),
+        ]
+        for stem, form in stems:
             ending = plain[len(stem) :]
             if not plain.startswith(stem) or ending not in ENDINGS or (ending in OF_FAMILIES and form not in self._families):
                 continue
-            if len(stem) >= FOREIGN_STEM_MIN if is_foreign else _is_enough(stem, form, ending):
+            least = FOREIGN_STEM_MIN - (form == f"{stem}ia")  # one letter in Cyrillic: Olia, with Olei
+            if len(stem) >= least if is_foreign else _is_enough(stem, form, ending):
                 return form
         return None
 

@@ -225,6 +225,25 @@ zuzanna zuzana: zuzia zuzka
 """
 
 
+# One name in several spellings that are further apart than a slip of the pen.
+_SAME = """
+mohammed muhammad mohamed mohammad muhammed mahomed mohamad
+aleksandr alexander aleksander alexandr oleksandr
+georgios giorgos yiorgos
+ioannis yannis giannis yiannis
+catherine katherine kathryn katarina katharina catarina
+stephen stefan steven stephan stepan
+yusuf yousef youssef josef yosef
+abdullah abdallah abdoullah
+hussein husain hosseini huseyin hossein
+ibrahim ebrahim abraham
+omar umar oumar
+aisha ayesha aicha
+fatima fatma fatemeh
+yevgeny evgeni eugene evgenii
+"""
+
+
 def _read(table: str) -> dict[str, frozenset[str]]:
     found: dict[str, set[str]] = {}
     for line in table.strip().splitlines():
@@ -233,7 +252,10 @@ def _read(table: str) -> dict[str, frozenset[str]]:
             found.setdefault(name, set()).update(short)
         for each in short:
             found.setdefault(each, set()).update(names)
-    return {name: frozenset(others) for name, others in found.items()}
+    for names in map(str.split, _SAME.strip().splitlines()):
+        for name in names:
+            found.setdefault(name, set()).update(set(names) - {name})
+    return {name: frozenset(others | {other.replace("y", "i") for other in others}) for name, others in found.items()}
 
 
 NICKNAMES = _read(_TABLE)  # of each name the short forms, and of each short form the names; both as they are compared
