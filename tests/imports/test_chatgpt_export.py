@@ -252,3 +252,11 @@ def test_files_that_were_attached_are_counted(read):
     tree = {"root": (None, None), "u": ("root", message("Read this.", metadata=about))}
     (said,) = drafts(read(READER, json.dumps([conversation(tree, "u")])))
     assert said.metadata == {"title": "Talk", "attachments": 2}
+
+
+def test_a_text_of_another_kind_is_left_out_and_none_is_no_words(read):
+    contents = [{"content_type": "code", "text": ["x"]}, {"content_type": "thoughts"}]
+    tree = {"root": (None, None)} | {f"n{at}": ("root", message(content)) for at, content in enumerate(contents)}
+    records = read(READER, json.dumps([conversation(tree)]))
+    assert [reason for _, reason in faults(records)] == ["the text of the message is not a text"]
+    assert parts(records) == ["chat:c1#1/n1"]

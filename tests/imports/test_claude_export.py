@@ -56,6 +56,8 @@ def test_a_conversation_without_an_id_is_named_by_the_file(read):
 def test_what_is_broken_costs_only_itself(read):
     broken = {"sender": "somebody", "text": "x"}
     records = read(READER, export(conversation(ASKED, broken, 3, ANSWERED), {"chat_messages": 1}, 4, conversation(ASKED, uuid="c8")))
+    (listed,) = faults(read(READER, export(conversation({"sender": "human", "text": ["I live in Rome."]}))))
+    assert listed == ("conversation 1, message 1", "the text is not a text")
     assert parts(records) == ["chat:c7#1", "chat:c7#4", "chat:c8#1"]
     assert faults(records)[:3] == [
         ("conversation 1, message 2", "the sender is none of human, assistant"),

@@ -159,7 +159,9 @@ def _text(message: Json) -> str:
     parts = content.get("parts")
     if parts is None:
         text = content.get("text")
-        return text if isinstance(text, str) else ""
+        if not isinstance(text, str | None):
+            raise Usage("the text of the message is not a text")
+        return text or ""
     if not isinstance(parts, list):
         raise Usage("the parts of the message are not a list")
     return "\n".join(text for part in parts if isinstance(text := part.get("text") if isinstance(part, dict) else part, str) and text)

@@ -56,10 +56,12 @@ def _role(sender: object) -> Role:
 
 
 def _text(message: Mapping[str, object]) -> str:
-    """Return the words: of the parts that are text, and where there are none, of the message itself."""
+    """Return the words: of the parts that are text, and where there are none, of the message itself. Raises Usage."""
     said = said_text(message)
     text = message.get("text")
-    return said or (text if isinstance(text, str) else "")
+    if not isinstance(text, str | None):
+        raise Usage("the text is not a text")
+    return said or text or ""
 
 
 READER = Reader("claude-export", recognises, read)
