@@ -109,7 +109,8 @@ def test_an_id_of_nobody_is_refused(filled: tuple[Memory, list[int]]):
         searched(filled[0], Selector(subjects=(SubjectId(bytes(16)),)))
 
 
-def test_who_goes_by_another_name_as_somebody_said_is_found_by_that_too(tmp_path: Path):
+@pytest.mark.parametrize("is_known", [False, True])
+def test_who_goes_by_another_name_as_somebody_said_is_found_by_that_too(tmp_path: Path, is_known: bool):
     said = (
         "Ruth Kern, also known as Bunny, called.",
         "Bunny likes tea.",
@@ -120,6 +121,8 @@ def test_who_goes_by_another_name_as_somebody_said_is_found_by_that_too(tmp_path
     with Memory.create(tmp_path / "store", vault=tmp_path / "vault", root=tmp_path / "root") as memory:
         for text in said:
             memory.add(text, user_id="ada")
+        if is_known:
+            memory.subject_add([(AliasKind.HANDLE, "ruth"), (AliasKind.NAME, "Ruth Kern")])
         selector = Selector(aliases=((AliasKind.NAME, "Ruth Kern"),))
         assert {memory.store.log.event(one.seq).text for one in searched(memory, selector).candidates} == {said[0]}
         memory.fold()
