@@ -20,6 +20,7 @@ from refold.calls import answers
 from refold.calls.closure import Breach, breaches
 from refold.calls.keys import Input, material
 from refold.calls.recording import Fault, Tokens
+from refold.cli import main
 from refold.cli.vector_fold import unmeant
 from refold.errors import NotRecorded, Undeclared, Usage
 from refold.extractors import Choice
@@ -306,3 +307,10 @@ def test_another_model_is_another_search_recipe(tmp_path: Path, monkeypatch: pyt
         digests.append(recipes.search().digest)
         assert recipes.search() is recipes.search()
     assert digests[0] == digests[2] != digests[1]
+
+
+def test_a_call_for_a_vector_is_listed_as_one(memory: Memory, server: Server, places: Places, capsys: pytest.CaptureFixture[str]):
+    say(memory, SAID[0])
+    memory.fold()
+    assert main(["calls", "list", *(f"--{name}={getattr(places, name)}" for name in ("store", "vault", "root"))]) == 0
+    assert "  vector  " in capsys.readouterr().out

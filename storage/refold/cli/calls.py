@@ -67,7 +67,7 @@ def _counted(cost: Cost) -> dict[str, int]:
 def _row(one: Recorded) -> tuple[str, ...]:
     made = one.recording
     tokens = "" if made.tokens is None else f"{made.tokens.prompt:,} + {made.tokens.completion:,}"
-    said = made.finish_reason if made.fault is None else made.fault.value
+    said = _ended(made) if made.fault is None else made.fault.value
     return one.call_id.hex()[:8], times.short(made.started_at), made.model, said, str(len(one.inputs)), tokens, _cost(made)
 
 
@@ -141,7 +141,7 @@ def _lines(one: Recorded, events: Mapping[str, Event]) -> Iterator[str]:
             ("  when", f"{times.short(made.started_at)}, {took:.1f} s, attempt {made.attempt}, draw {made.draw}"),
             (
                 "  came to",
-                f"HTTP {made.status}, {made.finish_reason or 'no answer'}{fault}",
+                f"HTTP {made.status}, {_ended(made) or 'no answer'}{fault}",
             ),
             ("  tokens", f"{tokens}; cost {_cost(made) or 'unknown'}"),
             ("  checked", "these bytes left, and no others" if made.form == "wire" else "handed to litellm; its own bytes were not seen"),
@@ -155,6 +155,11 @@ def _lines(one: Recorded, events: Mapping[str, Event]) -> Iterator[str]:
     yield ""
     yield f"answer  {plural(len(made.answer), 'byte')}"
     yield f"  {visible(_text(made.answer))}"
+
+
+def _ended(made: Recording) -> str:
+    """Return how an answer ended: in the provider's words, or with a vector, of which it says none."""
+    return made.finish_reason or ("vector" if made.fault is None and made.task == "embed" else "")
 
 
 def _label(segment: list[str], events: Mapping[str, Event]) -> tuple[str, str]:
