@@ -17,6 +17,8 @@ from fastmcp.exceptions import ToolError
 from refold.mcp import answers, server
 from refold.memory import Memory
 from refold.settings import Principal
+from refold.state.context import Context
+from refold.state.search import Found
 from refold.store import Store
 from tests.conftest import now
 
@@ -245,3 +247,10 @@ def test_every_form_is_closed_all_the_way_down():
 
 def told_forms() -> list[type]:
     return [answers.Remembered, answers.Events, answers.Lines, answers.Facts, answers.Because, answers.Health, answers.Asked]
+
+
+def test_an_agent_is_told_where_an_answer_goes_by_words_alone():
+    for found in (answers.of_found(Found([], {}, "timeout")), answers.of_context(Context("", 0, (), "timeout"))):
+        assert found.notice.startswith(answers.NOTICE)
+        assert "by words alone" in found.notice
+    assert answers.of_found(Found([], {})).notice == answers.NOTICE
