@@ -38,13 +38,29 @@ BETWEEN_16 = {
 }
 
 
+class Written:
+    """A regular expression, compiled where it is tried first: a thousand needles take seconds, and what is gone meets few of them."""
+
+    __slots__ = ("_compiled", "_source")
+
+    def __init__(self, source: bytes) -> None:
+        self._source = source
+        self._compiled: re.Pattern[bytes] | None = None
+
+    def finditer(self, data: bytes) -> Iterator[re.Match[bytes]]:
+        """Yield what matches."""
+        if self._compiled is None:
+            self._compiled = re.compile(self._source, re.IGNORECASE | re.DOTALL)
+        return self._compiled.finditer(data)
+
+
 @dataclass(frozen=True, slots=True)
 class Pattern:
     """One way to write a needle."""
 
     needle: int
     encoding: str
-    regex: re.Pattern[bytes]
+    regex: Written | re.Pattern[bytes]
     anchors: tuple[bytes, ...]  # one of these stands in every match; case folded as `fold` does
     words: tuple[bytes, ...]  # in lower case: all of these do
     span: int  # bytes that a match may be long
@@ -143,7 +159,7 @@ def _orders(words: Sequence[str]) -> list[tuple[str, ...]]:
 def _pattern(number: int, encoding: str, orders: Sequence[Sequence[str]], between: bytes, longest: str, *, free: bool) -> Pattern:
     written = [between.join(b"".join(_letter(letter, encoding) for letter in word) for word in order) for order in orders]
     bounded = written if free else [_bounded(each, order, encoding) for each, order in zip(written, orders, strict=True)]
-    regex = re.compile(b"|".join(bounded), re.IGNORECASE | re.DOTALL)
+    regex = Written(b"|".join(bounded))
     words = tuple({word.lower().encode(encoding) for word in orders[0] if word.isascii()})
     letters = sum(len(form) for word in orders[0] for form in [_letter(letter, encoding) for letter in word])
     span = letters + len(orders[0]) * SEPARATOR_BYTES_MAX
