@@ -48,6 +48,7 @@ class Seen:
     size: int  # bytes
     device: int
     inode: int
+    written_at: int  # ns since 1970, as the file system has it
 
 
 def create(path: Path, data: bytes) -> None:
@@ -208,7 +209,7 @@ def look(path: Path | str, *, follow: bool = False) -> Seen | None:
     except OSError as error:
         raise _read_error(error, path) from error
     kind = KINDS.get(stat.S_IFMT(found.st_mode), Kind.OTHER)
-    return Seen(kind, stat.S_IMODE(found.st_mode), found.st_size, found.st_dev, found.st_ino)
+    return Seen(kind, stat.S_IMODE(found.st_mode), found.st_size, found.st_dev, found.st_ino, found.st_mtime_ns)
 
 
 def is_folder(path: Path) -> bool:

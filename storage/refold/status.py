@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from refold import journal, recipes
 from refold.calls.totals import Totals
-from refold.errors import Blocked
+from refold.errors import Blocked, Corrupt
 from refold.keys.subjects import alias_tag
 from refold.log import stored
 from refold.model import View
@@ -104,7 +104,8 @@ def _blocked(store: Store) -> str | None:
     """Return what an addition would be refused with, where the last verification found the log damaged."""
     try:
         stored.require_intact(store.vault.path, store.places.store)
-    except Blocked as error:
+        store.log.require_unchanged()
+    except (Blocked, Corrupt) as error:
         return error.message
     return None
 

@@ -13,7 +13,7 @@ from refold import disclaimers
 from refold.cli.command import FORMAT_VERSION
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.visible import plural, table, visible
-from refold.errors import Blocked, Usage
+from refold.errors import Blocked, RefoldError, Usage
 from refold.outside import clock
 
 if TYPE_CHECKING:
@@ -103,20 +103,30 @@ def _planned(places: Places, found: Plan, *, past_damage: bool, give_up: bool) -
     elif not found.verdict.is_whole and not found.lost and not found.ending:
         lines.append("nothing of it can be put right here: a good copy heals it (--from DIR), or makes a store elsewhere:")
         lines.append("  refold restore DIR --store NEW")
-    if not found.verdict.is_whole and refusal is None:
-        lines += ["", "nothing was changed, so additions go on; a checkpoint finds the damage too, and from then on they are refused:"]
-        lines.append("  refold checkpoint")
+    if not found.verdict.is_whole:
+        lines += _additions_lines(refusal)
     lines += _calls_lines(found.calls)
     return _ended(Outcome(data, lines, disclaimers=(disclaimers.UNWITNESSED,), format_version=FORMAT_VERSION), found.verdict, found.calls)
 
 
+def _additions_lines(refusal: str | None) -> list[str]:
+    """Return what becomes of additions to a log that is damaged, as long as nothing is done."""
+    if refusal is not None:
+        return ["", f"nothing was changed, and additions are refused: {refusal}"]
+    said = "nothing was changed, and additions go on: nothing tells them of this damage before a checkpoint finds it, too:"
+    return ["", said, "  refold checkpoint"]
+
+
 def _held(places: Places) -> str | None:
-    """Return why nothing is added to the log, where the verdict that was kept of it refuses that."""
+    """Return why nothing is added to the log, where the verdict that was kept of it refuses that, or what opening it shows."""
     from refold.log import stored
+    from refold.store import open_store
 
     try:
         stored.require_intact(places.vault, places.store)
-    except Blocked as error:
+        with open_store(places) as store:
+            store.log.require_unchanged()
+    except RefoldError as error:
         return error.message
     return None
 

@@ -154,8 +154,8 @@ def run(log: Log, propose: Propose, *, now: Clock, random: Random, txn: str | No
     """Commit what is proposed on the newest head; None if nothing is to be committed any more.
 
     `txn` is the transaction id by which the caller looks for the commit after an interruption; else it is drawn. Raises Blocked
-    where the log was found damaged, unless the proposal is a recovery's; Corrupt where it lost entries that its vault has seen, unless
-    a transaction that began before goes on.
+    where the log was found damaged, unless the proposal is a recovery's; Corrupt where it lost entries that its vault has seen, or a part
+    is not what was committed, unless a transaction that began before goes on.
     """
     snapshot = log.refresh()
     proposal = propose(*snapshot)
@@ -163,6 +163,8 @@ def run(log: Log, propose: Propose, *, now: Clock, random: Random, txn: str | No
         return None
     if not any(kind in HEALING for _, kind in proposal.control):
         stored.require_intact(log.vault.path, log.place.folder.parent)
+        if txn is None:
+            log.require_unchanged()
     if txn is None:
         log.require_reached()
     log.probe()

@@ -15,7 +15,7 @@ from refold.errors import Blocked, Corrupt, KeyMissing, Usage
 from refold.keys import crypto
 from refold.keys.keyring import Keyring, fact_key
 from refold.keys.vault import Vault
-from refold.log import append, compact, read, witnessed
+from refold.log import append, compact, read, unchanged, witnessed
 from refold.log.append import Appended, Clock, Random, Sealable
 from refold.log.commit import FORMAT
 from refold.log.compact import Compacted
@@ -40,7 +40,7 @@ class Log:
         self.writer = random(8).hex()
         self._mutex = threading.RLock()
         self._signer: crypto.Signer | None = None
-        self._probed = self._reached = False
+        self._probed = self._reached = self._compared = False
         self._head = newest(place)
         if not is_restored:  # it is about to be gone on with under the newest key
             refuse_replaced_key(place, self._head)
@@ -241,6 +241,19 @@ class Log:
         if self.place.format == FORMAT and self._beyond() is not None:
             witnessed.require_reached(self.vault, self._head.size)
         self._reached = True
+
+    def require_unchanged(self) -> None:
+        """Make sure, once, that the parts are the files that were committed, as far as sizes and times tell. Raises Corrupt."""
+        if self._compared:
+            return
+        try:
+            unchanged.require_unchanged(self.place, self._head)
+        except Corrupt:
+            before = self._head
+            if self.refresh()[0] is before:
+                raise
+            unchanged.require_unchanged(self.place, self._head)  # parts were replaced meanwhile, and went
+        self._compared = True
 
     def close(self) -> None:
         """Drop all keys, what the tail knows and the parts that were kept. Whatever needs a key from now on raises Usage."""
