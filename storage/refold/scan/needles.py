@@ -22,7 +22,7 @@ DIGITS_MIN = 7
 NATIONAL_DIGITS = 9  # of a phone number: what is left when country and trunk prefixes go
 SEPARATOR_BYTES_MAX = 80  # between two words
 ORDERED_MAX = 3  # words of a name that may stand in any order
-TURNED_MAX = 6  # words of one that may begin with any of them, as with the last name: "van der Berg, Pieter", "O'Brien, Siobhán"
+TURNED_MAX = 5  # words of one that may begin with any of them, as with the last name ("van der Berg, Pieter"); stretches of a text have six
 WORD = re.compile(r"[^\W_]+")
 ASCII = re.compile(r"[\x21-\x7e]+")
 
