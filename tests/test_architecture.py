@@ -105,6 +105,7 @@ CACHE_OWNERS = {
     "refold.keys.crypto",  # labels, public keys
     "refold.keys.epochs",  # seals that were checked: signed lists of digests
     "refold.recipes",  # the shipped configs
+    "refold.scan.forms",  # the schemas of the package
     "refold.search_recipe",
     "refold.settings",  # where they lie
     "refold.state.embedding",  # the weights of its wheel

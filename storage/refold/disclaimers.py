@@ -15,6 +15,7 @@ ERASURE = "what is removed here stays wherever else it went: backups, copies, sc
 ESCROW = "a backup of the keys opens, for its recipient, all that these keys open, also what is erased later, in older copies of the store"
 SCAN = "a scan finds what was looked for in the encodings it knows: not pictures, sound, ciphertext or other words for the same"
 SHORT = "a name of fewer than eight letters is looked for in all that is written, not in ciphertext, keys and ids: chance writes it there"
+PRESCRIBED = "a word that the forms of Refold's own files and tables hold in every store is no trace where they hold it: elsewhere it is"
 UNSOUGHT = "a name without a word of three letters or digits is not looked for by itself in a scan: it stands everywhere"
 ORCHESTRATED = "what Prefect keeps outside the store is not looked into by a scan: flows write nothing of anybody there"
 FOUND = "a search finds the ways of writing a name that it knows: nicknames, slips and relations that it does not know stay unfound"
@@ -27,5 +28,5 @@ HELD = "a hold forbids erasures by this program alone, and keeps nothing that so
 OF_ROOT = {"file": ROOT_FILE, "pkcs11": ROOT_TOKEN}  # by custody
 ALL = (
     *(GROUNDED, PROFILED, SYMBOLIC, UNWITNESSED, ROOT_FILE, ROOT_TOKEN, OPERATOR),
-    *(TRANSACTION, AUDIT, ERASURE, ESCROW, SCAN, SHORT, UNSOUGHT, ORCHESTRATED, FOUND, WORDS, QUERIES, HELD),
+    *(TRANSACTION, AUDIT, ERASURE, ESCROW, SCAN, SHORT, PRESCRIBED, UNSOUGHT, ORCHESTRATED, FOUND, WORDS, QUERIES, HELD),
 )

@@ -114,10 +114,3 @@ def test_how_many_were_too_short_for_ciphertext_is_told(place):
     put(place / "keys" / "epoch-000001" / "subjects", drawn(100) + b"\0Ruth Brandt\0")
     found = scan([place], Needles.of(["Ada", "Ruth Brandt", "Ruth"], control="deb"))
     assert (found.short, {hit.needle for hit in found.hits}) == (2, {1})
-
-
-def test_the_words_of_a_form_are_not_found_in_its_files_and_are_as_values(place):
-    put(place / "log" / "commits" / "00.json", b'{"body":{"fence":null,"root":"x"},"sig":true}')
-    assert not scan([place], Needles.of(["Body", "Root", "Null", "fence"])).hits
-    put(place / "receipts" / "a.json", b'{"name":"Root"}')
-    assert {hit.needle for hit in scan([place], Needles.of(["Body", "Root", "Null", "fence"])).hits} == {1}

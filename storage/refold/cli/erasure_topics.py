@@ -137,7 +137,8 @@ picture, something encrypted, a cut archive, a DuckDB file, which keeps what was
 claimed then. A control shows that finding nothing means something. Databases of other kinds are read as bytes, not by their tables.
 
 After an erasure store, vault and root are looked into so, with what their keys open. What their own folders are called is where somebody
-chose to keep them, and no part of them; nor are the names that Refold gives, of fixed words and random ids, a trace of anybody.
+chose to keep them, and no part of them; nor are the names that Refold gives, of fixed words and random ids, a trace of anybody. The
+keys, kinds and sentences that the form of one of its files prescribes are none either, in a file that is of that form to the last key.
 
 In tests: `from refold.scan.testing import assert_forgotten`, then assert_forgotten(path, ["Ruth Brandt", "ruth@example.org"]).
 """,

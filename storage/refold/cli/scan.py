@@ -67,7 +67,8 @@ def lines_of(text: str) -> list[str]:
 def outcome(found: Scanned) -> Outcome:
     """Return what a scan says: it passes where nothing was found, everything could be decoded, and the control was found."""
     findings = list(_findings(found))
-    claimed_not = (disclaimers.SCAN, *([disclaimers.SHORT] if found.short else ()))
+    unlike = ((found.short, disclaimers.SHORT), (found.prescribed, disclaimers.PRESCRIBED))
+    claimed_not = (disclaimers.SCAN, *(said for count, said in unlike if count))
     said = Outcome(scan_data(found), scan_lines(found), findings, claimed_not, FORMAT_VERSION)
     if found.hits:
         return replace(said, exit_code=Drifted.exit_code, exit_class=Drifted.exit_class)
@@ -84,6 +85,7 @@ def scan_data(found: Scanned) -> dict[str, object]:
         "rows": found.rows,
         "needles": found.needles,
         "needles_short": found.short,
+        "needles_prescribed": found.prescribed,
         "hits": [{"path": hit.path, "needle": hit.needle, "encoding": hit.encoding, "offset": hit.offset} for hit in found.hits],
         "undecodable": [{"path": path, "reason": reason} for path, reason in found.undecodable],
         "sealed": len(found.sealed),
@@ -103,6 +105,8 @@ def scan_lines(found: Scanned) -> list[str]:
     if found.sealed:
         unlike = f"; {found.short:,} of what was looked for {'is' if found.short == 1 else 'are'} too short to be told from chance in it"
         lines.append(f"sealed    {plural(len(found.sealed), 'file')} of Refold's own ciphertext{unlike if found.short else ''}")
+    if found.prescribed:
+        lines.append(f"aside     {found.prescribed:,} of what was looked for, where forms of Refold's own files prescribe that word")
     return lines
 
 

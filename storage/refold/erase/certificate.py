@@ -197,9 +197,11 @@ def _left(evidence: Evidence) -> Iterator[str]:
 
 
 def _unsought(evidence: Evidence) -> Iterator[str]:
-    """Yield what was not looked for, or not everywhere, because it is too short."""
+    """Yield what was not looked for, or not everywhere: what is too short, and words of forms."""
     if evidence.scanned.short:
         yield disclaimers.SHORT
+    if evidence.scanned.prescribed:
+        yield disclaimers.PRESCRIBED
     if evidence.footprint.unsought:
         yield disclaimers.UNSOUGHT
     if evidence.is_orchestrated_elsewhere:

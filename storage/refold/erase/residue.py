@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +16,9 @@ from refold.calls.recordings import Recordings
 from refold.erase.find import strings
 from refold.erase.footprint import SEPARATOR, needles_of
 from refold.erase.model import Footprint
+from refold.fold.extraction import EXTRACTOR
 from refold.log.events import decode_texts
-from refold.model import EntryKind
+from refold.model import AliasKind, EntryKind
 from refold.outside import clock
 from refold.scan.chance import are_drawn, is_drawn
 from refold.scan.found import Hit, Looked, Scanned, Status
@@ -29,6 +30,12 @@ from refold.state.tables import TABLES
 from refold.store import Places, Store
 
 BATCH_BYTES = 4 << 20
+
+# By table and column of the state: what stands there whoever is in the store.
+PRESCRIBED = {
+    ("aliases", "kind"): frozenset(kind.encode() for kind in AliasKind),
+    ("assertions", "extractor"): frozenset({EXTRACTOR.encode()}),
+}
 
 
 def residue(
@@ -69,6 +76,8 @@ def _rows(store: Store, looker: Looker) -> tuple[list[Looked], int]:
             looker.long.look_into("rows", SEPARATOR.join(batch.drawn), view)
         hits = tuple(Hit(f"rows of {name}", each.needle, each.encoding, each.offset) for each in nearest(view.seen))
         looked.append(Looked(f"rows of {name}", 0, Status.HIT if hits else Status.CLEAN, hits, encodings=frozenset(view.encodings)))
+    prescribed = frozenset(each.needle for each in looker.look_only(SEPARATOR.join(sorted(set().union(*PRESCRIBED.values())))).seen)
+    looked[-1] = replace(looked[-1], prescribed=prescribed)
     return looked, count
 
 
@@ -136,14 +145,15 @@ def _state(store: Store) -> Iterator[_Batch]:
         for table in TABLES:
             for run in state.runs(table):
                 for group in range(run.groups):
-                    for column in run.read([group]).columns:
-                        yield _column(column)
+                    rows = run.read([group])
+                    for name, column in zip(rows.column_names, rows.columns, strict=True):
+                        yield _column(column, PRESCRIBED.get((table, name), frozenset()))
     finally:
         state.close()
 
 
-def _column(column: pa.ChunkedArray) -> _Batch:
-    """Return the values of a column, and of lists those in them, but for numbers, times, yes and no."""
+def _column(column: pa.ChunkedArray, prescribed: frozenset[bytes]) -> _Batch:
+    """Return the values of a column, and of lists those in them, but for numbers, times, yes and no, and the words of its form."""
     if pa.types.is_list(column.type):
         column = pc.call_function("list_flatten", [column])
     if pa.types.is_primitive(column.type):
@@ -156,6 +166,7 @@ def _column(column: pa.ChunkedArray) -> _Batch:
         random = are_drawn(rows)
         return _Batch(count, [row.tobytes() for row in rows[~random]], [_apart(rows[random])])
     raw = [value if isinstance(value, bytes) else value.encode() for value in values.to_pylist()]
+    raw = [each for each in raw if each not in prescribed]
     return _Batch(count, [each for each in raw if not is_drawn(each)], [each for each in raw if is_drawn(each)])
 
 

@@ -19,7 +19,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from refold import disclaimers
 from refold.scan.joined import Data
 
 FREE_MIN = 8  # letters and digits from which on a match may stand inside a longer word
@@ -32,8 +31,6 @@ HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 PRINTABLE = re.compile(rb"(?:[\t\n\r -~]|[\xc3-\xc5][\x80-\xbf]){%d,}" % PRINTABLE_MIN)
 DRAWN_HEX = re.compile(rb"(?<![0-9A-Za-z])[0-9a-f]{16,}(?![0-9A-Za-z])")
 DRAWN_BASE64 = re.compile(rb"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40,}={0,2}(?![A-Za-z0-9+/=])")
-KEYS = rb'"[a-z][a-z0-9_]*":|(?<=[:,\[])(?:null|true|false)(?=[,\]}])'
-OWN_WORDS = re.compile(b"|".join([KEYS, *(re.escape(sentence.encode()) for sentence in disclaimers.ALL)]))
 ID = re.compile(rb"(?:[0-9a-f]{32,}|[0-9A-F]{32,}|(?i:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}))")
 ID_BYTES = b"0123456789abcdefABCDEF-"
 
@@ -77,10 +74,10 @@ def is_text(value: bytes) -> bool:
 
 
 def written(data: Data) -> bytes:
-    """Return a file of Refold without what is random in it and the words of its form, which become zeros: all else keeps its place."""
+    """Return a file of Refold without what is random in it, which becomes zeros: all else keeps its place."""
     raw = bytes(data)
     if is_text(raw):
-        return OWN_WORDS.sub(lambda found: bytes(len(found[0])), without_drawn(raw))
+        return without_drawn(raw)
     return _printable(raw, _cells(raw) if raw[:4] == b"PAR1" else [(0, len(raw))])
 
 

@@ -37,6 +37,7 @@ class Looked:
     hits: tuple[Hit, ...] = ()
     reason: str = ""  # why it could not be decoded
     encodings: frozenset[str] = frozenset()  # that were decoded in it
+    prescribed: frozenset[int] = frozenset()  # needles that stand in it in words of its form alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,7 @@ class Scanned:
     encodings: dict[str, int] = field(default_factory=dict)  # how many files held each
     rows: int = 0  # of stores that were read with their keys
     short: int = 0  # needles that were not looked for in ciphertext, keys and ids, where chance writes them
+    prescribed: int = 0  # needles that stand in words of the forms of Refold's own files, where they are no trace
 
     @property
     def is_control_missing(self) -> bool:
@@ -68,11 +70,12 @@ class Scanned:
 
 def gather(looked: Iterable[Looked], *, needles: int, control: int | None, rows: int = 0, short: int = 0) -> Scanned:
     """Put together what became of each file. `control` is the number of what had to be found."""
-    count, size, hits, controls, sealed, undecodable = 0, 0, [], [], [], []
+    count, size, hits, controls, sealed, undecodable, prescribed = 0, 0, [], [], [], [], set[int]()
     encodings: Counter[str] = Counter()
     for each in looked:
         count, size = count + 1, size + each.size
         encodings.update(each.encodings)
+        prescribed |= each.prescribed
         controls += [hit for hit in each.hits if hit.needle == control]
         hits += [hit for hit in each.hits if hit.needle != control]
         if each.status is Status.SEALED:
@@ -80,4 +83,6 @@ def gather(looked: Iterable[Looked], *, needles: int, control: int | None, rows:
         if each.reason:
             undecodable.append((each.path, each.reason))
     known, files = dict(sorted(encodings.items())), (tuple(sealed), tuple(undecodable))
-    return Scanned(count, size, needles, tuple(hits), tuple(controls), control is not None, *files, known, rows, short)
+    return Scanned(
+        count, size, needles, tuple(hits), tuple(controls), control is not None, *files, known, rows, short, len(prescribed - {control})
+    )

@@ -32,6 +32,7 @@ class View:
     seen: list[Seen] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     encodings: set[str] = field(default_factory=set)
+    prescribed: set[int] = field(default_factory=set)  # needles that stand there in words of a form alone
 
 
 class Looker:

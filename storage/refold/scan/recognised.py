@@ -13,23 +13,24 @@ from refold.keys.epochs import FOLDER_NAME
 from refold.keys.roots import FILE_NAME
 from refold.scan.joined import Data
 
+IN_A_STORE, IN_A_VAULT = "store.json", "witness/log.json"  # what a folder holds that is one
 PART_COLUMNS = ["header", "payload", "payload_commit", "entry_hash"]
 ANY = re.compile(r"(?:log|calls|state|checkpoints|receipts|keys|requests|dockets|journal|migrate|quarantine)/.+")
 NAME_IN_STORE = re.compile(
-    r"store\.json|\.gitignore|prefect|(?:log|calls)(?:/turn|/(?:commits(?:/[0-9]{20}\.json)?|parts(?:/[0-9]{20}-[0-9a-f]{16}\.parquet)?))?|"
+    r"(?:store|copy)\.json|\.gitignore|prefect|(?:log|calls)(?:/turn|/(?:commits(?:/[0-9]{20}\.json)?|parts(?:/[0-9]{20}-[0-9a-f]{16}\.parquet)?))?|"
     r"state(?:/CURRENT|/[0-9]{12}|/runs(?:/[0-9a-f]{32})?)?|checkpoints(?:/[0-9]{20}(?:-[0-9]{12})?\.[a-z]+)?|"
     r"receipts(?:/(?:erasure_certificate|boundary)-[0-9a-f]+\.json)?"
 )
 NAME_IN_VAULT = re.compile(
     rf"keys(?:/{FOLDER_NAME.pattern}(?:/(?:key|seeds|batches|subjects|shares|suppressed|erased|SEALED))?)?|"
-    r"signing(?:/[0-9]{6}\.(?:key|json))?|witness(?:/log\.json|/heads(?:/[0-9]{20}\.note)?)?|(?:mutate|readers)\.lock|copies(?:/register)?|"
-    r"(?:requests|dockets|journal)(?:/[0-9a-f]{32})?|cache(?:/verdict)?|tokens|quarantine|migrate"
+    r"signing(?:/[0-9]{6}\.(?:key|json))?|witness(?:/log\.json|/heads(?:/[0-9]{20}\.note)?|/keys(?:/[0-9]{6}\.json)?)?|(?:mutate|readers)\.lock|copies(?:/register)?|"
+    r"(?:requests|dockets|journal)(?:/[0-9a-f]{32})?|cache(?:/verdict)?|custody|tokens|quarantine|migrate"
 )
 ROOT_NAME = re.compile(rf"{FILE_NAME.pattern}|docket\.[0-9a-f]{{32}}")
 RUN_NAME = re.compile(r"[0-9a-f]{32}")
 IN_STORE = re.compile(r"state/[0-9]{12}")
-CLEAR_IN_STORE = re.compile(r"store\.json|state/CURRENT|(?:log|calls)/commits/.+|(?:checkpoints|receipts)/.+")
-CLEAR_IN_VAULT = re.compile(rf"keys/{FOLDER_NAME.pattern}/SEALED|(?:signing|witness|tokens|cache)/.+")
+CLEAR_IN_STORE = re.compile(r"(?:store|copy)\.json|state/CURRENT|(?:log|calls)/commits/.+|(?:checkpoints|receipts)/.+")
+CLEAR_IN_VAULT = re.compile(rf"keys/{FOLDER_NAME.pattern}/SEALED|custody|(?:signing|witness|tokens|cache)/.+")
 IN_VAULT = re.compile(rf"keys/{FOLDER_NAME.pattern}/[a-z]+|(?:requests|dockets|copies|migrate|journal)/.+")
 
 
@@ -40,24 +41,24 @@ def is_sealed(path: Path, data: Data) -> bool:
         return RUN_NAME.fullmatch(path.name) is not None
     if head == b"PAR1":
         return is_part(data)
-    return _lies_in(path, "store.json", IN_STORE) or _lies_in(path, "witness/log.json", IN_VAULT)
+    return lies_in(path, IN_A_STORE, IN_STORE) or lies_in(path, IN_A_VAULT, IN_VAULT)
 
 
 def is_own(path: Path, data: Data) -> bool:
     """Whether a file in clear is one of Refold's, in which ids, digests and signatures stand, or a key."""
     if ROOT_NAME.fullmatch(path.name):
         return len(data) == KEY_BYTES
-    return _lies_in(path, "store.json", CLEAR_IN_STORE) or _lies_in(path, "witness/log.json", CLEAR_IN_VAULT)
+    return lies_in(path, IN_A_STORE, CLEAR_IN_STORE) or lies_in(path, IN_A_VAULT, CLEAR_IN_VAULT)
 
 
 def is_inside(path: Path) -> bool:
     """Whether a path lies in a store or vault, where the names of files are made of random ids."""
-    return _lies_in(path, "store.json", ANY) or _lies_in(path, "witness/log.json", ANY)
+    return lies_in(path, IN_A_STORE, ANY) or lies_in(path, IN_A_VAULT, ANY)
 
 
 def is_own_name(path: Path) -> bool:
     """Whether a path in a store or vault is one that Refold gives, of fixed words and random ids: it says nothing of anybody."""
-    return _lies_in(path, "store.json", NAME_IN_STORE) or _lies_in(path, "witness/log.json", NAME_IN_VAULT)
+    return lies_in(path, IN_A_STORE, NAME_IN_STORE) or lies_in(path, IN_A_VAULT, NAME_IN_VAULT)
 
 
 def is_part(data: Data) -> bool:
@@ -68,6 +69,6 @@ def is_part(data: Data) -> bool:
         return False
 
 
-def _lies_in(path: Path, mark: str, form: re.Pattern[str]) -> bool:
+def lies_in(path: Path, mark: str, form: re.Pattern[str]) -> bool:
     """Whether a path lies where a file of this form does, below a folder that holds the mark of a store or vault."""
     return any(form.fullmatch(path.relative_to(folder).as_posix()) and (folder / mark).is_file() for folder in list(path.parents)[:4])

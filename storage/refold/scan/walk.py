@@ -13,6 +13,7 @@ from refold.errors import Usage
 from refold.scan import databases
 from refold.scan.chance import without_drawn
 from refold.scan.contained import DAMAGES_OF_VALUES
+from refold.scan.forms import without_words
 from refold.scan.found import Hit, Looked, Scanned, Status, gather
 from refold.scan.joined import Data
 from refold.scan.look import Looker, View
@@ -96,7 +97,8 @@ def _look(path: Path, shown: str, looker: Looker, *, is_named: bool) -> Looked |
         return None
     status = Status.HIT if hits else Status.UNDECODABLE if view.reasons else status
     size = 0 if is_folder else state.st_size
-    return Looked(shown, size, status, tuple(hits), "; ".join(dict.fromkeys(view.reasons)), frozenset(view.encodings))
+    reasons, encodings, prescribed = "; ".join(dict.fromkeys(view.reasons)), frozenset(view.encodings), frozenset(view.prescribed)
+    return Looked(shown, size, status, tuple(hits), reasons, encodings, prescribed)
 
 
 def _names(path: Path, *, is_named: bool) -> bytes:
@@ -118,15 +120,23 @@ def _contents(path: Path, state: os.stat_result, looker: Looker) -> tuple[View, 
     if not stat.S_ISREG(state.st_mode):
         return view, Status.CLEAN
     data = _read(path, state.st_size)
-    if is_sealed(path, data):
-        return looker.look_written(data, is_sealed=True), Status.SEALED
-    if is_own(path, data):
-        return looker.look_written(data, is_sealed=False), Status.CLEAN
+    if (is_ciphertext := is_sealed(path, data)) or is_own(path, data):
+        return _own(path, data, looker, is_sealed=is_ciphertext), Status.SEALED if is_ciphertext else Status.CLEAN
     if bytes(memoryview(data)[8:12]) == b"DUCK":
         return _duckdb(path, data, looker), Status.CLEAN
     if path.name.endswith("-wal") and (database := path.with_name(path.name[:-4])).is_file():
         data = databases.with_wal(database.read_bytes(), bytes(data))
     return looker.look(data), Status.CLEAN
+
+
+def _own(path: Path, data: Data, looker: Looker, *, is_sealed: bool) -> View:
+    """Look into a file of Refold, without the words that its form prescribes: they are told apart only where something was met."""
+    view = looker.look_written(data, is_sealed=is_sealed)
+    if not view.seen:
+        return view
+    left = looker.look_written(without_words(path, bytes(data)), is_sealed=is_sealed)
+    left.prescribed = {each.needle for each in view.seen} - {each.needle for each in left.seen}
+    return left
 
 
 def _duckdb(path: Path, data: Data, looker: Looker) -> View:
