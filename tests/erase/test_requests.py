@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
 
+from refold import canonical
 from refold.erase import form, requests
 from refold.erase.model import Candidate, Decision, Found, Request, Selector, Stage, Target
 from refold.errors import Blocked, Corrupt, KeyMissing, NotAllowed, Usage
@@ -115,6 +117,29 @@ def test_an_outline_that_was_changed_does_not_open(store: Store):
     with pytest.raises(KeyMissing):
         requests.read(store, request.request_id)
     path.write_bytes(b"{}")
+    with pytest.raises(Corrupt, match="damaged"):
+        requests.outlines(store)
+
+
+def of_before(raw: bytes) -> bytes:
+    """Return a request as releases wrote it that put no digest of it beside it."""
+    return canonical.encode({name: value for name, value in json.loads(raw).items() if name != form.DIGEST})
+
+
+def test_one_that_an_earlier_release_wrote_without_its_digest_is_read_and_gets_it_when_it_changes(store: Store):
+    request, held = planned(store), requests.hold(store, OF_ADA, reason="a court", now=now, random=os.urandom)
+    for one in (request, held):
+        path = store.vault.path / "requests" / one.request_id.hex()
+        path.write_bytes(of_before(path.read_bytes()))
+    assert {one.request_id for one in requests.living(store)} == {request.request_id, held.request_id}
+    approved = changed(store, request, lambda one: requests.approve(one, by="", needed=1))
+    assert form.DIGEST in json.loads((store.vault.path / "requests" / request.request_id.hex()).read_bytes())
+    assert requests.read(store, request.request_id) == approved
+
+
+def test_a_changed_letter_in_the_name_of_its_digest_makes_it_none_of_an_earlier_release(store: Store):
+    path = store.vault.path / "requests" / asked(store).request_id.hex()
+    path.write_bytes(path.read_bytes().replace(b'"sha256"', b'"sha257"'))
     with pytest.raises(Corrupt, match="damaged"):
         requests.outlines(store)
 

@@ -4,7 +4,8 @@
 
 `sealed` is the hex of nonce[12] ‖ AES-256-GCM(u32be length ‖ canonical JSON ‖ zeros to Padmé), bound to origin and outline. The outline
 holds no name, no count and no id but the request's: it stays when the key is gone, and then says how the request ended. `sha256` is of
-all the rest as it lies there, ciphertext and no plain word: by it a request that is damaged is told from one that is dark.
+all the rest as it lies there, ciphertext and no plain word: by it a request that is damaged is told from one that is dark. Earlier
+releases wrote none: such a request is read as it is, and gets one when it changes.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from refold.model import AliasKind, EventId, Source, SubjectId
 
 FORMAT = "refold.request/1"
 LABEL = crypto.label("refold.request/v1")
+FIELDS = frozenset(("format", "id", "received", "due", "stage", "history", "sealed"))
+DIGEST = "sha256"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +41,7 @@ class Outline:
     @property
     def raw(self) -> bytes:
         whole = self._said | {"sealed": self.sealed.hex()}
-        return canonical.encode(whole | {"sha256": _digest(whole)})
+        return canonical.encode(whole | {DIGEST: _digest(whole)})
 
     @property
     def bound(self) -> bytes:
@@ -62,7 +65,9 @@ class Outline:
         said: Any = canonical.decode(raw)
         if said["format"] != FORMAT:
             raise ValueError("a format of another release")
-        if _digest({name: each for name, each in said.items() if name != "sha256"}) != said["sha256"]:
+        if said.keys() - {DIGEST} != FIELDS:  # else a changed letter in the digest's name would make of it an earlier release's
+            raise ValueError("a field is missing, or one too many")
+        if DIGEST in said and _digest({name: said[name] for name in FIELDS}) != said[DIGEST]:
             raise ValueError("something in it was changed")
         history = tuple((Stage(stage), canonical.count(at)) for stage, at in said["history"])
         sealed = bytes.fromhex(said["sealed"])
