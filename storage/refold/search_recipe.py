@@ -136,7 +136,7 @@ class Recipe:
         except tomllib.TOMLDecodeError:
             raise Usage("the search recipe is not valid TOML", path="search.toml") from None
         top = _exactly(tables, {"index", "query", "vectors"}, "")
-        vectors = _vectors(_exactly(top["vectors"], {"use", "by", *WEIGHTS}, "vectors."), model)
+        vectors = _vectors(_exactly(_by_whom(top["vectors"]), {"use", "by", *WEIGHTS}, "vectors."), model)
         index, query = _exactly(top["index"], _names(Index), "index."), _exactly(top["query"], _names(Query), "query.")
         own = _exactly(index["fields"], _names(Fields), "index.fields.")
         return cls(
@@ -167,7 +167,7 @@ def named(text: str) -> str:
     """Return by what the text of a search.toml makes vectors: "" where it makes none, or is not a recipe."""
     try:
         vectors = tomllib.loads(text)["vectors"]
-        return str(vectors["by"]) if vectors["use"] is True else ""
+        return str(_by_whom(vectors)["by"]) if vectors["use"] is True else ""
     except (tomllib.TOMLDecodeError, KeyError, TypeError):
         return ""
 
@@ -181,6 +181,11 @@ def shipped() -> Recipe:
 def fixed(value: float) -> int:
     """Return a number in units of 1/4096, rounded to nearest."""
     return round(value * UNIT)
+
+
+def _by_whom(table: Any) -> Any:
+    """Return the section of vectors with what makes them: a file of before there was a choice does not say it."""
+    return {"by": WORDLLAMA, **table} if isinstance(table, dict) else table
 
 
 def _vectors(table: Mapping[str, Any], model: EmbeddingRecipe | None) -> Vectors | None:

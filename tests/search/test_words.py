@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from refold import settings
 from refold.errors import Usage
-from refold.search_recipe import Recipe, shipped
+from refold.search_recipe import Recipe, named, shipped
 from refold.state.cues import Cue, Dates, asks_when, cues_of, date_words
 from refold.times import DAY, parse
 from refold.words import LETTERS_MAX, Stems, words_of
@@ -132,6 +132,13 @@ def test_a_recipe_with_a_mistake_is_refused_by_name(old, new, expected):
     assert old in text
     with pytest.raises(Usage, match=expected):
         Recipe.load(text.replace(old, new))
+
+
+def test_a_file_of_before_there_was_a_choice_of_who_makes_vectors_means_the_package():
+    text = settings.text("search.toml").replace("use = false", "use = true")
+    older = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("by = "))
+    assert older != text
+    assert (Recipe.load(older), named(older)) == (Recipe.load(text), "wordllama")
 
 
 def test_the_digest_names_what_postings_depend_on_and_nothing_else():
