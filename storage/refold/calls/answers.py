@@ -34,7 +34,7 @@ def read(status: int, answer: bytes, task: Task) -> Said:
     try:
         document = parse(answer)
         return _vector(document) if task is Task.EMBED else _completion(document)
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError, struct.error):
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError, OverflowError, struct.error):
         return Said("", Fault.MALFORMED)
 
 
