@@ -110,6 +110,12 @@ def test_a_rule_and_a_list_of_things_are_the_authors(read):
     assert said.text == body.decode()
 
 
+@pytest.mark.parametrize("body", ["-" * 200_000, "---\n" + " " * 200_000 + "x", "---\n" + "\n" * 200_000 + "x"], ids=range(3))
+def test_a_long_rule_and_much_space_behind_one_are_read_at_once(read, body: str):
+    (said,) = drafts(read(READER, letter(f"{body}\nI live in Bonn.".encode())))
+    assert said.text.endswith("I live in Bonn.")
+
+
 @pytest.mark.parametrize("charset", ["utf-8", "windows-1252"])
 def test_a_letter_that_names_no_encoding_is_read_in_the_one_it_has(read, charset: str):
     (said,) = drafts(read(READER, letter("I live in Köln, “here”.".encode(charset))))

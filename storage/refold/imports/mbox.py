@@ -24,7 +24,7 @@ from refold.imports.stamps import written
 from refold.model import Draft, Role, Source
 
 _ANNOUNCED = re.compile(r"(?:^|\n)[^\n>]{0,200}(?:\n[^\n>]{0,200})?:[ \t]*\n+(?=>)")
-_FORWARDED = re.compile(r"^[-_]{3,}[^\n]*\n\s*(?:[ \t]*\*?[^\W\d_]+(?:[ -][^\W\d_]+)?:\*?[ \t][^\n]+\n){2}", re.MULTILINE)
+_FORWARDED = re.compile(r"^[-_]{3}[^\n]*+\n\s*+(?:[ \t]*\*?[^\W\d_]+(?:[ -][^\W\d_]+)?:\*?[ \t][^\n]+\n){2}", re.MULTILINE)
 _UNSEEN = ("style", "script", "title", "head")
 _BREAKS = ("p", "br", "div", "li", "tr", "h1", "h2", "h3", "blockquote")
 
