@@ -49,6 +49,7 @@ PERIODS: dict[str, Days] = {
     "for two and a half years": ("2021-01-01", None, "year"),
     "last Christmas": ("2023-12-25", "2023-12-26", "day"),
     "next Christmas": ("2024-12-25", "2024-12-26", "day"),
+    "this Christmas": ("2024-12-25", "2024-12-26", "day"),
     "on New Year's Eve": ("2023-12-31", "2024-01-01", "day"),
     "since New Year": ("2024-01-01", None, "day"),
     "in Q3 2021": ("2021-07-01", "2021-10-01", "month"),

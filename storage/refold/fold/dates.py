@@ -326,7 +326,8 @@ def _turned(turn: str, unit: str, today: date) -> Period | None:
     if unit in ("morning", "afternoon", "evening", "night"):
         return _days(today + timedelta(days=step))
     if unit in _FEASTS:
-        return _named(unit, today + timedelta(days=min(step, 0)), ahead=step > 0)
+        day, month = _FEASTS[unit]
+        return _named(unit, today + timedelta(days=min(step, 0)), ahead=step > 0) if step else _days(date(today.year, month, day))
     if unit in _WEEKDAYS:
         away = (_WEEKDAYS.index(unit) - today.weekday()) % 7
         return _days(today + timedelta(days=away - 7 if step < 0 else away or (7 if step else 0)))
