@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from refold.erase import who as whom
 from refold.erase.aliases import spaced
 from refold.erase.find import find, reviewer
 from refold.erase.letters import is_near, plain
@@ -127,6 +128,17 @@ def test_who_goes_by_another_name_as_somebody_said_is_found_by_that_too(tmp_path
         assert {memory.store.log.event(one.seq).text for one in searched(memory, selector).candidates} == {said[0]}
         memory.fold()
         assert {memory.store.log.event(one.seq).text for one in searched(memory, selector).candidates} == set(said[:4])
+
+
+def test_however_many_speak_of_somebody_all_names_that_are_joined_to_theirs_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(whom, "JOINED_MAX", 2)
+    with Memory.create(tmp_path / "store", vault=tmp_path / "vault", root=tmp_path / "root") as memory:
+        for user in ("ada", "ben", "eve"):
+            memory.add("Ruth Kern, also known as Bunny, called.", user_id=user)
+        memory.add("Bunny likes tea.", user_id="ada")
+        memory.fold()
+        found = searched(memory, Selector(aliases=((AliasKind.NAME, "Ruth Kern"),)))
+        assert "Bunny likes tea." in {memory.store.log.event(one.seq).text for one in found.candidates}
 
 
 def test_another_person_with_a_like_name_is_named(tmp_path: Path):

@@ -97,11 +97,12 @@ def _with_joined(state: State, aliases: Iterable[Alias]) -> tuple[Alias, ...]:
         joined.setdefault(a, []).append(b)
     matcher = Matcher(_read(found))
     reached = dict.fromkeys(mention for mention, name in names.items() if matcher.find(name))
-    ahead = [*reached]
-    while ahead and len(reached) < JOINED_MAX:
+    ahead, others = [*reached], set[str]()  # a name counts once, however many speak of somebody of that name
+    while ahead and len(others) < JOINED_MAX:
         for mention in joined.get(ahead.pop(), ()):
             if mention in names and mention not in reached:
                 reached[mention] = None
+                others.add(names[mention])
                 ahead.append(mention)
     known = {normalise(alias) for _, alias in found}
     return tuple(found | dict.fromkeys((AliasKind.NAME, names[mention]) for mention in reached if normalise(names[mention]) not in known))
