@@ -167,8 +167,10 @@ def confirm(store: Store, prefix: str, state: Standing, *, evidence: str, now: C
 
 
 def _is_here(copy: Copy) -> bool:
-    """Whether something lies at the place of a copy, where that is a whole path on this machine."""
-    return Path(copy.place).is_absolute() and files.look(copy.place) is not None
+    """Whether something lies at the place of a copy, where that is a whole path on this machine. An empty folder may be a mount point."""
+    place = Path(copy.place)
+    is_empty = files.is_folder(place) and not files.names(place)
+    return place.is_absolute() and not is_empty and files.look(place) is not None
 
 
 def _epoch_at(store: Store, moment: int | None) -> int:

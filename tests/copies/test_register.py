@@ -64,6 +64,7 @@ def test_a_copy_that_still_lies_at_its_place_is_not_confirmed_to_be_gone(store, 
         register.confirm(store, made.copy_id, Standing.DONE, evidence="deleted", now=now, random=os.urandom)
     register.confirm(store, made.copy_id, Standing.BEYOND_USE, evidence="locked away", now=now, random=os.urandom)
     there.unlink()
+    there.mkdir()  # where a disk was mounted
     assert register.confirm(store, made.copy_id, Standing.DONE, evidence="deleted", now=now, random=os.urandom).state is Standing.DONE
 
 
