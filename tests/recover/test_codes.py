@@ -17,6 +17,7 @@ from refold import files, journal, settings, times
 from refold.cli import main
 from refold.cli.catalogue import COMMANDS
 from refold.cli.topics import TOPICS
+from refold.erase import dockets
 from refold.errors import Corrupt, RefoldError, VerificationIncomplete
 from refold.log import stored
 from refold.memory import Memory
@@ -184,6 +185,14 @@ def test_a_transaction_at_work_is_no_blocker(places: Places):
     os.waitpid(pid, 0)
     assert [finding.code for finding in found] == [findings.RUNNING]
     assert [finding.code for finding in audit(places, [Area.TRANSACTIONS]).findings] == [findings.UNFINISHED]
+
+
+def test_a_docket_that_goes_while_an_audit_lists_it_is_not_damaged(places: Places, monkeypatch: pytest.MonkeyPatch):
+    kept = files.names
+    folder = places.vault / dockets.FOLDER
+    folder.mkdir(mode=0o700)
+    monkeypatch.setattr(files, "names", lambda path: ["ab" * 16] if path == folder else kept(path))
+    assert findings.PAPER_DAMAGED not in [finding.code for finding in audit(places, [Area.KEYS]).findings]
 
 
 @pytest.mark.parametrize("name", ["CURRENT", "artifacts", "000001.key"])

@@ -16,7 +16,7 @@ from refold.recover import findings
 from refold.recover.findings import Finding
 from refold.store import Places
 
-WRONG = (crypto.Unauthentic, ValueError, TypeError, KeyError, Corrupt, FileNotFoundError)
+WRONG = (crypto.Unauthentic, ValueError, TypeError, KeyError, Corrupt)
 
 
 def look(opened: Vault, places: Places) -> Iterator[Finding]:
@@ -32,9 +32,9 @@ def look(opened: Vault, places: Places) -> Iterator[Finding]:
 
 
 def _requests(opened: Vault, keyring: Keyring | None) -> Iterator[Path]:
-    for path in _below(opened.path / requests.FOLDER):
+    for path, raw in _below(opened.path / requests.FOLDER):
         try:
-            outline = form.Outline.read(files.read(path))
+            outline = form.Outline.read(raw)
             if outline.request_id.hex() != path.name:
                 raise ValueError("that of another")
             if keyring is not None and outline.stage is Stage.HELD:
@@ -44,25 +44,35 @@ def _requests(opened: Vault, keyring: Keyring | None) -> Iterator[Path]:
 
 
 def _dockets(opened: Vault, places: Places) -> Iterator[Path]:
-    for path in _below(opened.path / dockets.FOLDER):
-        key = places.root / f"docket.{path.name}"
+    for path, raw in _below(opened.path / dockets.FOLDER):
+        place = places.root / f"docket.{path.name}"
+        key = _read(place)
         try:
-            if files.look(key) is not None:  # else it is about to go, or its root is elsewhere
-                dockets.unsealed(files.read(path), files.read(key), origin=opened.origin, request_id=bytes.fromhex(path.name))
+            if key is not None:  # else it is about to go, or its root is elsewhere
+                dockets.unsealed(raw, key, origin=opened.origin, request_id=bytes.fromhex(path.name))
         except WRONG:
-            yield from (path, key)
+            yield from (path, place)
 
 
 def _register(opened: Vault, keyring: Keyring) -> Iterator[Path]:
     path = opened.path / register.PATH
     try:
-        if files.look(path) is not None:
-            register.read(files.read(path), keyring, origin=opened.origin)
+        if (raw := _read(path)) is not None:
+            register.read(raw, keyring, origin=opened.origin)
     except WRONG:
         yield path
 
 
-def _below(folder: Path) -> list[Path]:
-    if not files.is_folder(folder):
-        return []
-    return [folder / name for name in sorted(files.names(folder)) if not name.startswith(files.TEMPORARY)]
+def _below(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """Yield what lies in a folder. An erasure that ends meanwhile takes its docket away: what is gone is not damaged."""
+    for name in sorted(files.names(folder)) if files.is_folder(folder) else ():
+        if not name.startswith(files.TEMPORARY) and (raw := _read(folder / name)) is not None:
+            yield folder / name, raw
+
+
+def _read(path: Path) -> bytes | None:
+    """Return a file; None where there is none."""
+    try:
+        return files.read(path)
+    except FileNotFoundError:
+        return None
