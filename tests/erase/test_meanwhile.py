@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -12,12 +14,13 @@ import pytest
 from refold import files, journal
 from refold.erase import dockets, run
 from refold.erase.model import Selector, Stage
-from refold.errors import Blocked, NotAllowed, WriteFailed
+from refold.errors import Blocked, NotAllowed, SubjectErased, Usage, WriteFailed
 from refold.memory import Memory
 from refold.model import AliasKind
 from tests.erase.small import approved, filled
 from tests.journal import CALLS, unsynced
 from tests.log import Disk
+from tests.mcp.test_tools import ask
 
 RUTH, BEN = (Selector(aliases=((AliasKind.HANDLE, name),)) for name in ("ruth", "ben"))
 
@@ -116,3 +119,39 @@ def test_nothing_is_asked_for_while_an_erasure_may_yet_be_completed(memory: Memo
         with pytest.raises(Blocked):
             asking()
     assert stages(memory) == [Stage.RUNNING]
+
+
+def reachable(start: object) -> Iterator[object]:
+    """Yield whatever an object holds on to, but for code."""
+    seen: set[int] = set()
+    left = [start]
+    while left:
+        one = left.pop()
+        if id(one) not in seen and not isinstance(one, ModuleType | type | FunctionType | FrameType):
+            seen.add(id(one))
+            left += gc.get_referents(one)
+            yield one
+
+
+def test_a_process_that_had_the_memory_open_answers_nothing_of_before_and_lets_go_of_its_keys(memory: Memory):
+    asked = (("memory_search", {"query": "Oslo", "user_id": "ruth"}), ("memory_facts", {"user_id": "ruth", "history": True}))
+    with another(memory) as library, another(memory) as agents:
+        answers = {
+            library: lambda: [library.search("Oslo", user_id="ruth"), library.facts(user_id="ruth", history=True)],
+            agents: lambda: [answer.get("results", answer.get("facts")) for answer in ask(agents, *asked)],
+        }
+        assert all(told for answer in answers.values() for told in answer())
+        (fact, *_) = library.facts(user_id="ruth")
+        secrets = memory.store.keyring._secrets
+        memory.erase_run(approved(memory))
+        ended = {each for each in map(secrets.__getattribute__, secrets.__slots__) if isinstance(each, bytes)}
+        ended.remove(memory.store.keyring.suppress_key)  # which is carried over
+        assert len(ended) == 5
+        for old, answer in answers.items():
+            assert answer() == [[], []]
+            assert ended.isdisjoint(one for one in reachable(old) if isinstance(one, bytes))
+        with pytest.raises(Usage):
+            library.why(fact)
+        for old in (library, agents):
+            with pytest.raises(SubjectErased):
+                old.add("I am back.", user_id="ruth", source="chat:8#1")
