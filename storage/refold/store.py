@@ -133,7 +133,8 @@ def create(where: Places, *, now: Clock, random: Random = os.urandom, custody: s
     files.make_folder(where.store)
     with files.lock(where.store, wait_seconds=0):
         if _origin(where.store) is not None:
-            raise Usage("there is a store already: it is opened as it is, and not made anew", path=where.store, hint="refold status")
+            hint = "refold status" if custody is None else "refold help keys"  # what keeps the roots is chosen once
+            raise Usage("there is a store already: it is opened as it is, and not made anew", path=where.store, hint=hint)
         if any(_is_strange(name) for name in files.names(where.store)):
             raise Usage("the folder holds something else: a store needs one of its own", path=where.store, hint="refold help places")
         files.link_new(where.store / UNFINISHED, where.origin.encode())

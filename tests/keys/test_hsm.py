@@ -19,15 +19,18 @@ import pytest
 
 from refold import disclaimers
 from refold.cli import main
-from refold.errors import Corrupt, KeyMissing, Usage
+from refold.erase.model import Selector
+from refold.errors import Corrupt, KeyMissing, NotAllowed, Usage
 from refold.heads.checkpoint import vault_keys
 from refold.keys import custody, epochs
 from refold.keys.hsm import Token, TokenRoots
 from refold.memory import Memory
+from refold.model import AliasKind
 from refold.receipts import verify
 from refold.store import Places, create, open_store, own_vault
 from refold.store import places as find_places
 from tests.conftest import now
+from tests.copies.conftest import recipient
 
 LIBRARY = next((path for path in map(Path, ("/usr/lib/softhsm/libsofthsm2.so",)) if path.is_file()), None)
 LABEL, PIN, ORIGIN = "refold tests", "4711-0815", "ab" * 16
@@ -239,3 +242,30 @@ def test_a_reset_takes_the_roots_out_of_the_token(made, places, capsys):
     assert shown(capsys, places, "reset", "--confirm", places.origin)[0] == 0
     assert made.roots(places.origin).epochs() == frozenset()
     assert not places.vault.exists()
+
+
+def test_a_memory_whose_root_is_a_file_is_moved_to_a_token_with_its_holds(made, places, capsys, tmp_path):
+    create(places, now=now, custody="file").close()
+    with Memory.open(places.store, vault=places.vault, root=places.root) as memory:
+        memory.add("I live in Oslo.", user_id="ruth", source="chat:1#1")
+        held = memory.erase_hold(Selector(aliases=((AliasKind.HANDLE, "ruth"),)), reason="a lawsuit")
+    code, said = shown(capsys, places, "init", "--custody", "pkcs11")
+    assert (code, said["findings"][0]["remediation"]) == (2, "refold help keys")
+
+    keys, whose = tmp_path / "elsewhere" / "keys", recipient()
+    (tmp_path / "public").write_bytes(whose.public)
+    (tmp_path / "private").write_bytes(whose.private)
+    assert shown(capsys, places, "backup", "--keys", str(keys), "--recipient", str(tmp_path / "public"))[0] == 0
+    moved = Places(places.store, tmp_path / "moved", tmp_path / "moved-root", places.origin)
+    assert shown(capsys, moved, "restore", "--keys", str(keys), "--identity", str(tmp_path / "private"))[0] == 0
+    shutil.copytree(places.vault / "requests", moved.vault / "requests")
+    for gone in (places.vault, places.root):
+        shutil.rmtree(gone)
+    assert not list(moved.root.rglob("root.*"))
+    assert shown(capsys, moved, "audit", "--keys")[0] == 0
+    with Memory.open(moved.store, vault=moved.vault, root=moved.root) as memory:
+        with pytest.raises(NotAllowed, match="hold"):
+            memory.erase(memory.plan_erasure(user_id="ruth"))
+        memory.erase_release(held.request_id)
+        memory.erase(memory.plan_erasure(user_id="ruth")).verify()
+    assert made.roots(places.origin).epochs() == {2}

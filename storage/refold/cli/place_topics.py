@@ -33,8 +33,16 @@ Without both, the store cannot be read by anybody.
 A token needs the extra hsm (pip install 'refold[hsm]') and, in the settings, under [root]: module (its PKCS #11 library), token (its
 label), and where its PIN is: pin_env (a variable, REFOLD_PIN by default) or pin_file. The PIN is never an argument, and is written
 nowhere. Every command that opens the memory needs them too. Each erasure makes a key for the next epoch and destroys the one before;
-a copy of the token would outlive that, so make none. To move a memory to a token: `refold backup --keys`, then `refold restore --keys`
-to another --vault, with custody = "pkcs11" in the settings.
+a copy of the token would outlive that, so make none.
+
+What keeps the roots is chosen once, when a vault is made: the settings change nothing in one that is there. To move a memory to a token:
+
+    refold backup --keys FILE --recipient FILE
+    refold restore --keys FILE --identity FILE --vault NEW     with custody = "pkcs11", module and token in the settings
+    cp -r VAULT/requests VAULT/copies NEW                      requests, holds and the register of copies: no backup of the keys has them
+
+From then on name NEW everywhere, try `refold audit --keys`, and destroy FILE, the old vault and its root: until the next erasure they open
+all that the token does.
 
 Store and vault of different logs: each store has an origin (in store.json) that its vault must share. Check REFOLD_STORE,
 REFOLD_VAULT and REFOLD_ROOT.

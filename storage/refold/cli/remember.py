@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def _configure_init(command: ArgumentParser) -> None:
-    what = "what keeps the root: file, or pkcs11 for a key in a hardware token; file by default (`refold help keys`)"
+    what = "what keeps the root for good: file, or pkcs11 for a key in a hardware token; file by default (`refold help keys`)"
     command.add_argument("--custody", type=arguments.one_of(*disclaimers.OF_ROOT), metavar="file|pkcs11", help=what)
 
 
