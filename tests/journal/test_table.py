@@ -124,7 +124,7 @@ def repaired(places: Places, *, copies: Sequence[Path] = (), past_damage: bool =
 
 
 SIGNED = r"store/receipts(/.*)?"  # what was found damaged is signed before anything is done about it
-BEGUN = r"store/state/(runs/[0-9a-f]{32}|[0-9]{12})|store/log/(commits|parts)/.*|vault/keys/epoch-000002(/.*)?|root/root\.000002"
+BEGUN = r"store/state/(runs/[0-9a-f]{32}|[0-9]{12})|store/log/(commits|parts)/.*|vault/(requests|keys/epoch-000002(/.*)?)|root/root\.000002"
 
 KINDS = (
     Kind("changes with copies", ground, commit("reversible")),
