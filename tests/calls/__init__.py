@@ -45,7 +45,7 @@ def limits(**changed: Any) -> Limits:
         "concurrency": 4,
         "requests_per_minute": 0,
         "tokens_per_minute": 0,
-        "timeout_seconds": 10.0,
+        "timeout_seconds": 60.0,  # a machine that is busy may stand still for many
         "attempts": 3,
         "cost": 0.0,
     }

@@ -78,6 +78,7 @@ REPEATED = [
     (cut(answer("whole"), 0), Fault.CUT_CONNECTION),
     (slow(answer("late"), 1.0), Fault.TIMEOUT),
 ]
+SHORT = {"timeout_seconds": 0.3, "attempts": 20}  # on a busy machine an answer at once is late too, now and then
 
 
 @pytest.mark.parametrize(("reply", "fault"), REPEATED)
@@ -85,10 +86,13 @@ def test_what_may_pass_is_asked_again(store: Store, server: Server, reply, fault
     say(store, "one")
     events = heard(store)
     server.script = in_turn([reply, answer("at last")])
-    (given,) = ask(store, [about(store, server.url, events[0])], manifest(store, events), limits=limits(timeout_seconds=0.3))
+    own = limits(**(SHORT if fault is Fault.TIMEOUT else {}))
+    (given,) = ask(store, [about(store, server.url, events[0])], manifest(store, events), limits=own)
     assert isinstance(given, Answer)
     assert given.content == "at last"
-    assert [one.recording.fault for one in Recordings(store, now=now, random=bytes).all()] == [None, fault]
+    faults = [one.recording.fault for one in Recordings(store, now=now, random=bytes).all()]
+    assert faults == [None, *[fault] * (len(faults) - 1)]
+    assert len(faults) == 2 or fault is Fault.TIMEOUT
 
 
 ENDED = [

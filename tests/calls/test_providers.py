@@ -74,10 +74,10 @@ def test_it_is_asked_in_its_own_protocol_and_the_recording_says_what_was_not_see
     assert (kept.form, kept.wire, kept.tokens, kept.status) == (Form.CALL, b"", Tokens(10, 5), 200)
     request = about(store, "", *heard(store), parameters=(("temperature", "0"),), extra_body=(), headers=())
     assert kept.request == render(request).body
-    asked = server.count
     (again,) = asking(store, server, adapter)
     assert isinstance(again, Answer)
-    assert (again.content, again.made, server.count) == (given.content, False, asked)
+    assert (again.content, again.made) == (given.content, False)
+    assert [asked.path for asked in server.asked].count(path) == 1  # of Ollama litellm asks other things, in a thread of its own
 
 
 @pytest.mark.parametrize("adapter", PROTOCOLS)

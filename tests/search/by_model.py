@@ -23,8 +23,9 @@ def tells(asked: Asked) -> Reply:
 def write(folder: Path, url: str, *, changes: tuple[tuple[str, str], ...] = ()) -> Path:
     """Write settings, a search recipe and the recipe of a model into a folder; return the settings."""
     folder.mkdir(exist_ok=True)
-    own = settings.text("recipes/vectors/openai.toml").replace("https://api.openai.com/v1", url).replace("attempts = 5", "attempts = 1")
-    for old, new in changes:
+    own = settings.text("recipes/vectors/openai.toml")
+    here = (("https://api.openai.com/v1", url), ("attempts = 5", "attempts = 1"), ("query_seconds = 5", "query_seconds = 60"))
+    for old, new in (*here, *changes):
         assert old in own
         own = own.replace(old, new)
     searching = settings.text("search.toml").replace("use = false", "use = true").replace('by = "wordllama"', 'by = "own"')

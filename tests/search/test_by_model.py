@@ -301,7 +301,7 @@ def test_another_model_is_another_search_recipe(tmp_path: Path, monkeypatch: pyt
     for name, changes in (
         ("one", ()),
         ("two", (("text-embedding-3-small", "other"),)),
-        ("three", (("query_seconds = 5", "query_seconds = 6"),)),
+        ("three", (("query_seconds = 60", "query_seconds = 61"),)),
     ):
         monkeypatch.setenv("REFOLD_CONFIG", str(by_model.write(tmp_path / name, "http://127.0.0.1:1/v1", changes=changes)))
         digests.append(recipes.search().digest)
