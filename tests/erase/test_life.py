@@ -91,6 +91,21 @@ def test_e47_the_whole_life_without_a_name_in_argv(shell: Shell, tmp_path: Path,
     assert not [name for name in (b"Ruth Kern", b"Porto") if name in everything]
 
 
+def test_what_is_declared_by_mistake_is_no_namesakes_and_the_refusal_says_the_way_out(
+    shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    request_id = asked(shell, monkeypatch)
+    (seq, *_) = [one["seq"] for one in shell.json("erase", "review", request_id).data["shared"] if one["declared"]]
+    file = tmp_path / "decisions.csv"
+    for text in (f"{seq},namesake\n", f"{seq}:0-4,namesake\n"):
+        file.write_text(text)
+        refused = shell.json("erase", "review", request_id, "--decide", str(file))
+        (finding,) = refused.envelope["findings"]
+        assert (refused.code, finding["remediation"]) == (2, "refold help redaction")
+        assert "goes dark with their key" in finding["message"]
+        assert "add it again without declaring them" in finding["message"]
+
+
 def test_decisions_come_as_lines_too_and_wrong_ones_are_refused(shell: Shell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     request_id = asked(shell, monkeypatch)
     ids = [one["id"] for one in shell.json("erase", "review", request_id).data["candidates"]]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from refold import times
 from refold.cli.visible import table, visible
-from refold.erase.model import Decision
+from refold.erase.model import DECLARED, Decision
 from refold.errors import Usage
 from refold.model import Span
 
@@ -34,6 +34,8 @@ def read(text: str) -> Decided:
     """Read decisions: as JSON by id, as a list of objects with their ids, or as lines of CSV. Raises Usage."""
     try:
         said = [(name.strip(), what) for name, what in _said(text) if name.strip() not in HEADS]
+        if any(":" not in name and isinstance(what, str) and what.strip() in tuple(Decision) for name, what in said):
+            raise Usage(f"an event as a whole is dark or redacted; {DECLARED}", hint="refold help redaction")
         mentions = {_place(name): Decision(what.strip()) for name, what in said if ":" in name}
         return Decided(mentions, {int(name): _version(what) for name, what in said if ":" not in name})
     except (ValueError, TypeError, LookupError, AttributeError):

@@ -57,6 +57,10 @@ A mention in such an event has to concern the person: else the event stays as it
 themself is not kept, nor what was asked for by itself (--event, --source), nor a version in which a search for the person finds something:
 a name, initials, "my sister". Then write other words. A source, label or title that names them cannot be kept either.
 
+An event that declares the person by mistake (by a wrong user id or --subject) goes dark too, and no review can call it a namesake's: its
+key is made with theirs. Before it is planned, keep a redacted version of it or, where that would still name whom it is really about, add it
+again without declaring the person; the mention in it is then decided as any other.
+
 `refold erase plan` shows what others go on knowing by it, marked `=`. The version is a new event with a key of its own: who said it,
 when and where is as it was, and `refold search`, `facts` and `why` say "redacted on" with the day. It is there once, also when the file
 that the first one came from is imported again. The certificate counts such versions, and the scan reads them too.

@@ -33,6 +33,13 @@ class Mode(StrEnum):
     KEEP_CIPHERTEXT = "keep-ciphertext"  # keys only: the files of the log are left untouched, for media that only append
 
 
+# An event's key is made with the secrets of all whom it declares, so no decision of a review can leave it to the others.
+DECLARED = (
+    "what is declared to be about the person goes dark with their key, whatever is decided: let others keep a redacted version of it "
+    "(12,redacted,TEXT), or add it again without declaring them"
+)
+
+
 class Decision(StrEnum):
     """Whether a mention is one of the person meant. What is undecided stops certification."""
 

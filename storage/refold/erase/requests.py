@@ -13,15 +13,15 @@ All changes are made under one lock, which an erasure holds from when it asks wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 
 from refold import files, journal, times
 from refold.erase import form
 from refold.erase.form import Outline
-from refold.erase.model import Candidate, Decision, Found, Mode, Redaction, Request, Selector, Stage, Target
+from refold.erase.model import DECLARED, Candidate, Decision, Found, Mode, Redaction, Request, Selector, Stage, Target
 from refold.errors import Blocked, Corrupt, KeyMissing, NotAllowed, Usage
 from refold.keys import crypto
 from refold.model import EventId, normalise
@@ -226,6 +226,17 @@ def decide(request: Request, decisions: dict[tuple[int, int, int], Decision]) ->
         raise Usage(f"{len(unknown)} of the decisions are about no candidate of this request", hint=hint)
     candidates = tuple(replace(one, decision=decisions.get(_key(one), one.decision)) for one in found.candidates)
     return search(request, replace(found, candidates=candidates))
+
+
+def require_mentions(store: Store, request: Request, seqs: Collection[int]) -> None:
+    """Refuse to decide about an event that declares the person: no decision changes by whose secrets its key is made. Raises Usage."""
+    found = request.found
+    if found is None:
+        return
+    for seq in sorted(set(seqs) - {one.seq for one in found.candidates}):
+        with suppress(KeyMissing):
+            if 0 <= seq < found.size and not found.subjects.isdisjoint(store.log.event(seq).subjects):
+                raise Usage(f"entry {seq} is no mention; {DECLARED}", hint="refold help redaction")
 
 
 def keep(request: Request, redactions: Iterable[Redaction], *, dropped: Iterable[EventId] = ()) -> Request:

@@ -143,10 +143,11 @@ class Erasure(Opened):
         return self._changed(request_id, lambda one: requests.search(one, found))
 
     def erase_decide(self, request_id: bytes, decisions: Mapping[tuple[int, int, int], Decision]) -> Request:
-        """Decide about mentions, by entry and span."""
+        """Decide about mentions, by entry and span. Raises Usage where one is none, as of what is declared to be about the person."""
         from refold.erase import requests
 
         self._operator_only()
+        requests.require_mentions(self.store, self.erase_show(request_id), [seq for seq, *_ in decisions])
         return self._changed(request_id, lambda one: requests.decide(one, dict(decisions)))
 
     def erase_shared(self, request_id: bytes) -> list[Shared]:
