@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
 from refold import journal
-from refold.erase.model import Stage
+from refold.erase.model import Selector, Stage
 from refold.errors import KeyMissing
 from refold.log.entry import control_body
 from refold.memory import Memory
+from refold.model import AliasKind
 from refold.recover import findings
 from refold.recover.audit import Area, audit
 from refold.store import Places, open_store
@@ -81,3 +83,12 @@ def test_without_a_signing_key_nothing_is_begun(places: Places):
     with unsynced(), opened(places) as memory:
         assert memory.erase_show(request_id).stage is Stage.APPROVED
         memory.erase_run(request_id)
+
+
+def test_requests_and_holds_that_are_taken_away_are_missed(places: Places):
+    with unsynced(), opened(places) as memory:
+        memory.erase_run(approved(memory))
+        memory.erase_hold(Selector(aliases=((AliasKind.HANDLE, "ben"),)), reason="a lawsuit")
+    assert findings.PAPER_LOST not in {each.code for each in audit(places, (Area.KEYS,)).findings}
+    shutil.rmtree(places.vault / "requests")
+    assert findings.PAPER_LOST in {each.code for each in audit(places, (Area.KEYS,)).findings}

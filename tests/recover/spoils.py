@@ -190,6 +190,11 @@ def paper(path: str) -> Callable[[Places], None]:
     return damaged
 
 
+def requests_lost(places: Places) -> None:
+    files.make_folder(places.store / "receipts")
+    files.create(places.store / "receipts" / f"erasure_certificate-{'ab' * 16}.json", b"{}")
+
+
 def root_outlived(places: Places) -> None:
     next_epoch(places)
 
@@ -368,6 +373,7 @@ CASES: dict[Code, list[Callable[[Places], None]]] = {
     findings.OPEN_TO_OTHERS: [open_to_others],
     findings.UNSEALED_FILE: [unsealed_file],
     findings.PAPER_DAMAGED: [paper(f"requests/{'ab' * 16}"), paper("copies/register")],
+    findings.PAPER_LOST: [requests_lost],
     findings.ROOT_OUTLIVED: [root_outlived],
     findings.NEVER_LIVE: [never_live, never_sealed],
     findings.LOG_PAYLOAD: [on_part(verify.with_value(1, "payload", lambda payload: payload[:-1] + b"x"))],

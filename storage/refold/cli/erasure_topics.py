@@ -75,7 +75,9 @@ line. Several selectors together select all that any of them does.
 
 A request is due 30 days after it was received, or at --due. It lies sealed in the vault, under a key that goes dark with the person; how it
 ended stays. What else was asked about the same person goes dark with it. One that is damaged on disk forbids every erasure, for it may be
-a hold: put it back from a backup of the vault, or move its file out of the folder and ask anew.
+a hold: put it back from a backup of the vault, or move its file out of the folder and ask anew. Requests and holds are in no backup of the
+keys alone. Where they are lost while certificates are there, `refold audit --keys` says so: lay every hold anew. A hold that is lost
+where nothing was certified yet leaves nothing by which it could be missed.
 
 By default the declared names of whoever is erased (user ids, authors) are kept from coming back with an import, by keyed tags, and so
 are the very records that others said it in; --suppress-aliases keeps every alias from being declared anew, and --no-suppress none. The

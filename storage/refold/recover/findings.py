@@ -84,6 +84,7 @@ UNSEALED_FILE = Code("RF-KEYS-015", W, "a file lies in an epoch of the keyring t
 ROOT_OUTLIVED = Code("RF-KEYS-016", W, "the root of an epoch that is over is still there", KEYS)
 ROOT_APART = Code("RF-KEYS-018", B, "what keeps the roots of this store cannot be reached, or is not what its vault says", KEYS)
 PAPER_DAMAGED = Code("RF-KEYS-019", B, "a request for erasure, a hold, a docket or the register of copies is damaged", REQUESTS)
+PAPER_LOST = Code("RF-KEYS-020", W, "requests that certificates answer are not in the vault: holds may be lost with them", REQUESTS)
 NEVER_LIVE = Code("RF-KEYS-017", N, "an epoch of the keyring was prepared and never sealed", KEYS)
 
 HEAL = "refold recover --log"

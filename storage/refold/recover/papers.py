@@ -1,21 +1,27 @@
-"""Auditing what the vault keeps of erasures: requests and holds, dockets, and the register of copies. A damaged one may be a hold."""
+"""Auditing what the vault keeps of erasures: requests and holds, dockets, and the register of copies.
+
+A damaged request may be a hold, and so may one that is gone: that some are is known where a certificate answers one that is not there.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from refold import files, register
-from refold.erase import dockets, form, requests
+from refold.erase import dockets, form, prove, requests
 from refold.erase.model import Stage
 from refold.errors import Corrupt, KeyMissing, UnsupportedVersion
 from refold.keys import crypto
 from refold.keys.keyring import Keyring
 from refold.keys.vault import Vault
+from refold.receipts import certificate
 from refold.recover import findings
 from refold.recover.findings import Finding
 from refold.store import Places
 
+CERTIFICATE = re.compile(rf"{certificate.KIND.name}-([0-9a-f]{{32}})\.json")
 WRONG = (crypto.Unauthentic, ValueError, TypeError, KeyError, Corrupt)
 
 
@@ -29,6 +35,8 @@ def look(opened: Vault, places: Places) -> Iterator[Finding]:
     if keyring is not None:
         keyring.forget()
     yield from (Finding(findings.PAPER_DAMAGED, path) for path in damaged)
+    if lost := _lost(opened, places):
+        yield Finding(findings.PAPER_LOST, opened.path / requests.FOLDER, details={"requests": lost})
 
 
 def _requests(opened: Vault, keyring: Keyring | None) -> Iterator[Path]:
@@ -41,6 +49,14 @@ def _requests(opened: Vault, keyring: Keyring | None) -> Iterator[Path]:
                 form.opened(outline, keyring.request_key(outline.request_id), origin=opened.origin)
         except WRONG:
             yield path
+
+
+def _lost(opened: Vault, places: Places) -> int:
+    """Return how many requests were certified and are not there: how one ended stays, so somebody took them away, and others too."""
+    folder, there = opened.path / requests.FOLDER, places.store / prove.FOLDER
+    kept = set(files.names(folder)) if files.is_folder(folder) else set()
+    certified = [found[1] for name in (files.names(there) if files.is_folder(there) else ()) if (found := CERTIFICATE.fullmatch(name))]
+    return sum(request_id not in kept for request_id in certified)
 
 
 def _dockets(opened: Vault, places: Places) -> Iterator[Path]:
