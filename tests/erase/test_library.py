@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,10 @@ from refold.erase.model import Decision
 from refold.errors import Blocked, Corrupt, SubjectErased
 from refold.heads import kept
 from refold.memory import Memory
+from refold.store import Places
+from tests.conftest import now
 from tests.erase.small import CANARY, draft, event, filled, fold, say
+from tests.journal import unsynced
 
 
 @pytest.fixture
@@ -61,3 +65,17 @@ def test_a_keyring_that_comes_back_is_no_end_of_an_erasure(memory: Memory):
         (folder / name).write_bytes(raw)
     with pytest.raises(Corrupt):
         done.verify()
+
+
+@pytest.mark.parametrize("who", ["eraser", "reader"])
+def test_a_memory_that_was_open_finds_nothing_of_what_was_erased_before_any_fold(places: Places, who: str):
+    with unsynced(), Memory.create(places.store, vault=places.vault, root=places.root, now=now, random=os.urandom) as memory:
+        for at, text in enumerate(("The tea was green.", "Green tea is best.")):
+            memory.add(text, user_id="ada", source=f"chat:{at}#1")
+        with Memory.open(places.store, vault=places.vault, root=places.root) as other:
+            asked = memory if who == "eraser" else other
+            [gone] = [hit.event_id for hit in asked.search("green tea", user_id="ada") if hit.text == "Green tea is best."]
+            memory.erase(memory.plan_erasure(event=gone))
+            assert [hit.text for hit in asked.search("green tea", user_id="ada")] == ["The tea was green."]
+            assert "best" not in asked.context("green tea", user_id="ada").text
+            assert asked.unfolded(user_id="ada") == 1

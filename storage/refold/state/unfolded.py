@@ -16,17 +16,17 @@ class Unfolded:
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        self._known: tuple[int, int, list[Event]] = (0, 0, [])  # from, to, events: replaced at once, because threads share it
+        self._known: tuple[int, int, int, list[Event]] = (0, 0, 0, [])  # epoch, from, to, events: replaced at once, as threads share it
 
     def behind(self, state: State) -> list[Event]:
-        """Return the events that a state does not know yet."""
+        """Return the events that a state does not know yet. After an erasure they are read anew: what was known may have gone."""
         head, _ = self._log.refresh()
-        first, end, events = self._known
-        if first != state.size:
-            first, end, events = state.size, state.size, []
+        epoch, first, end, events = self._known
+        if (epoch, first) != (state.epoch, state.size):
+            epoch, first, end, events = state.epoch, state.size, state.size, []
         if end < head.size:
             events = [*events, *(event for batch in self._log.events(end, head.size) for event in batch)]
-        self._known = (first, head.size, events)
+        self._known = (epoch, first, head.size, events)
         return events
 
 
