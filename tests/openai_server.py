@@ -79,6 +79,16 @@ def vector(components: Sequence[float] | str, *, model: str = "scripted", tokens
     return Reply(json.dumps(document).encode())
 
 
+def scores(of_texts: Sequence[object], *, model: str = "scripted", tokens: int | None = 7) -> Reply:
+    """Return what a model that reranks gives the texts, in the order in which they came: best first, as such models answer."""
+    results = [{"index": place, "relevance_score": score} for place, score in enumerate(of_texts)]
+    results.sort(key=lambda one: -float(str(one["relevance_score"])))
+    document: dict[str, Any] = {"id": "rerank-scripted", "model": model, "results": results}
+    if tokens is not None:
+        document["usage"] = {"total_tokens": tokens}
+    return Reply(json.dumps(document).encode())
+
+
 def failure(status: int, message: str = "scripted failure", *, retry_after: str | None = None) -> Reply:
     """Return an error as providers word it."""
     body = json.dumps({"error": {"message": message, "type": "scripted", "code": None}}).encode()

@@ -23,10 +23,14 @@ WORDS = (
     "without vectors, an answer to a search shares words with the question, or their stems: what says the same in other words is not found"
 )
 QUERIES = "where a model makes vectors, the words of queries are sent to it and kept in no record: no report says what they told of whom"
+RERANKED = (
+    "where a model reranks, queries and what they find are sent to it, and lie in the recordings of its calls until the next erasure, "
+    "whoever it is of: a query may name anybody, and no report for a person looks at it"
+)
 HELD = "a hold forbids erasures by this program alone, and keeps nothing that somebody else may remove"
 
 OF_ROOT = {"file": ROOT_FILE, "pkcs11": ROOT_TOKEN}  # by custody
 ALL = (
     *(GROUNDED, PROFILED, SYMBOLIC, UNWITNESSED, ROOT_FILE, ROOT_TOKEN, OPERATOR),
-    *(TRANSACTION, AUDIT, ERASURE, ESCROW, SCAN, SHORT, PRESCRIBED, UNSOUGHT, ORCHESTRATED, FOUND, WORDS, QUERIES, HELD),
+    *(TRANSACTION, AUDIT, ERASURE, ESCROW, SCAN, SHORT, PRESCRIBED, UNSOUGHT, ORCHESTRATED, FOUND, WORDS, QUERIES, RERANKED, HELD),
 )

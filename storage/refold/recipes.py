@@ -16,6 +16,7 @@ from refold.fold.relations import Relations
 if TYPE_CHECKING:  # what asks for neither is spared both
     from refold.fold.embedding import EmbeddingRecipe
     from refold.fold.recipe import ModelRecipe
+    from refold.fold.reranking import RerankRecipe
     from refold.fold.rules import Rules
 
 OF_A_MODEL = "openai"  # the recipe where a model is named, and no recipe
@@ -78,17 +79,18 @@ def search(env: Mapping[str, str] = os.environ) -> search_recipe.Recipe:
         text = own.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError):
         raise Usage("the search recipe is not a readable UTF-8 file", path=own) from None
-    by = search_recipe.named(text)
-    return search_recipe.of(text, _embedding(own, by) if by not in ("", search_recipe.WORDLLAMA) else None)
+    by, order = search_recipe.named(text)
+    model = _embedding_of(*_named(own, by, "vectors")) if by not in ("", search_recipe.WORDLLAMA) else None
+    return search_recipe.of(text, model, _reranking_of(*_named(own, order, "rerank")) if order else None)
 
 
-def _embedding(own: Path, by: str) -> EmbeddingRecipe:
-    """Return the recipe of the model that makes vectors: a file beside the search recipe or elsewhere, or a shipped one by its name."""
+def _named(own: Path, by: str, folder: str) -> tuple[str, str]:
+    """Return a recipe that a search recipe names, and its name: a file beside that or elsewhere, or by its name a shipped one."""
     path = own.parent / by
     if not path.suffix and Path(by).name == by:
         path = path.with_suffix(".toml")
-        path = path if path.is_file() else settings.folder() / "recipes" / "vectors" / path.name
-    return _embedding_of(_text(path), path.name)
+        path = path if path.is_file() else settings.folder() / "recipes" / folder / path.name
+    return _text(path), path.name
 
 
 @lru_cache(maxsize=4)
@@ -96,3 +98,10 @@ def _embedding_of(text: str, name: str) -> EmbeddingRecipe:
     from refold.fold.embedding import EmbeddingRecipe
 
     return EmbeddingRecipe.load(text, name=name)
+
+
+@lru_cache(maxsize=4)
+def _reranking_of(text: str, name: str) -> RerankRecipe:
+    from refold.fold.reranking import RerankRecipe
+
+    return RerankRecipe.load(text, name=name)

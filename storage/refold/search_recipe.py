@@ -1,7 +1,7 @@
 """The recipe of search: the constants of configs/search.toml as frozen values.
 
 The `index` part is baked into the postings of a generation, which records its digest; the `query` part is used at read. Whether there
-are vectors is of the first kind, and what they weigh of the second.
+are vectors is of the first kind, and what they weigh of the second, as is whether a model puts in order what was found.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from refold.words import WORDS_VERSION
 
 if TYPE_CHECKING:
     from refold.fold.embedding import EmbeddingRecipe
+    from refold.fold.reranking import RerankRecipe
 
 VECTORS_VERSION = "vectors/2"  # part of the digest where there are vectors: change it when the same text gives another one
 WORDLLAMA = "wordllama"  # the name under which no model is asked: the weights lie in a wheel
@@ -117,6 +118,7 @@ class Vectors:
 
 
 WEIGHTS = ("weight", "previous", "next", "least")
+RERANK = "rerank"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,15 +129,20 @@ class Recipe:
     query: Query
     digest: bytes
     vectors: Vectors | None = None  # None: there are none
+    rerank: RerankRecipe | None = None  # None: nothing puts in another order what was found
 
     @classmethod
-    def load(cls, text: str, model: EmbeddingRecipe | None = None) -> Recipe:
-        """Read search.toml, which names this model or none. Raises Usage where a key is missing, unknown or not a number."""
+    def load(cls, text: str, model: EmbeddingRecipe | None = None, rerank: RerankRecipe | None = None) -> Recipe:
+        """Read search.toml, which names these models or none. Raises Usage where a key is missing, unknown or not a number."""
         try:
             tables = tomllib.loads(text)
         except tomllib.TOMLDecodeError:
             raise Usage("the search recipe is not valid TOML", path="search.toml") from None
-        top = _exactly(tables, {"index", "query", "vectors"}, "")
+        top = _exactly({RERANK: {"by": ""}, **tables}, {"index", "query", "vectors", RERANK}, "")
+        if _exactly(top[RERANK], {"by"}, f"{RERANK}.")["by"] != "" and rerank is None:
+            raise Usage(
+                "the search recipe's rerank.by is neither a recipe's name nor its file", path="search.toml", hint="refold help rerank"
+            )
         vectors = _vectors(_exactly(_by_whom(top["vectors"]), {"use", "by", *WEIGHTS}, "vectors."), model)
         index, query = _exactly(top["index"], _names(Index), "index."), _exactly(top["query"], _names(Query), "query.")
         own = _exactly(index["fields"], _names(Fields), "index.fields.")
@@ -154,22 +161,25 @@ class Recipe:
             ),
             hashlib.sha256(WORDS_VERSION.encode() + canonical.encode(index) + (vectors.digest if vectors else b"")).digest(),
             vectors,
+            rerank,
         )
 
 
 @lru_cache(maxsize=4)
-def of(text: str, model: EmbeddingRecipe | None = None) -> Recipe:
-    """Return the recipe of the text of a search.toml, which names this model or none: the same one for the same text."""
-    return Recipe.load(text, model)
+def of(text: str, model: EmbeddingRecipe | None = None, rerank: RerankRecipe | None = None) -> Recipe:
+    """Return the recipe of the text of a search.toml, which names these models or none: the same one for the same text."""
+    return Recipe.load(text, model, rerank)
 
 
-def named(text: str) -> str:
-    """Return by what the text of a search.toml makes vectors: "" where it makes none, or is not a recipe."""
+def named(text: str) -> tuple[str, str]:
+    """Return by what the text of a search.toml makes vectors, and by what it reranks: "" where it does not, or is not a recipe."""
     try:
-        vectors = tomllib.loads(text)["vectors"]
-        return str(_by_whom(vectors)["by"]) if vectors["use"] is True else ""
-    except (tomllib.TOMLDecodeError, KeyError, TypeError):
-        return ""
+        tables = tomllib.loads(text)
+    except tomllib.TOMLDecodeError:
+        return "", ""
+    vectors, rerank = (table if isinstance(table := tables.get(name), dict) else {} for name in ("vectors", RERANK))
+    by = str(_by_whom(vectors)["by"]) if vectors.get("use") is True else ""
+    return by, order if isinstance(order := rerank.get("by"), str) else ""
 
 
 @cache

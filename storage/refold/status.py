@@ -56,6 +56,7 @@ class Status:
     incomplete_since: int | None  # the first entry that damage took for good: all that is derived from there on lacks it
     blocked: str | None = None  # why nothing is added, where the log was found damaged
     vectors: str = ""  # of which model, and at which host, where one makes them by the search recipe
+    rerank: str = ""  # which model, and at which host, reranks what is found, where one does by the search recipe
     lost: tuple[int, int] | None = None  # entries [first, end) that the vault has seen, and that are not in the log any more
     behind: tuple[int, int] | None = None  # entries [first, end) that the store has, where this is a copy of it
 
@@ -96,6 +97,7 @@ def read(store: Store, state: State) -> Status:
         behind=store.log.behind,
         calls=_calls(store),
         vectors=_vectors(),
+        rerank=_rerank(),
         unfinished=0 if journal.is_running(store.places) else sum(entry.forbids_changes for entry in journal.entries(store.places)),
     )
 
@@ -118,6 +120,12 @@ def _vectors() -> str:
     from refold.fold.embedding import host
 
     return f"{search.model.maker} at {host(search.model)}"
+
+
+def _rerank() -> str:
+    """Return which model reranks, and where the words are sent of queries and of what is found for them."""
+    recipe = recipes.search().rerank
+    return "" if recipe is None else f"{recipe.maker} at {recipe.host}"
 
 
 def _calls(store: Store) -> Totals:

@@ -253,4 +253,6 @@ def test_an_agent_is_told_where_an_answer_goes_by_words_alone():
     for found in (answers.of_found(Found([], {}, "timeout")), answers.of_context(Context("", 0, (), "timeout"))):
         assert found.notice.startswith(answers.NOTICE)
         assert "by words alone" in found.notice
+    for found in (answers.of_found(Found([], {}, "", "timeout")), answers.of_context(Context("", 0, (), "", "timeout"))):
+        assert "Not reranked this time" in found.notice
     assert answers.of_found(Found([], {})).notice == answers.NOTICE

@@ -18,7 +18,10 @@ FINISHED = {"stop": None, "length": Fault.CUT_OFF, "content_filter": Fault.FILTE
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What an answer holds; of a vector `content` is its components as a list in JSON. It is "" where there is a fault."""
+    """What an answer holds; of a vector `content` is its components as a list in JSON, of an order the scores of the texts as sent.
+
+    It is "" where there is a fault.
+    """
 
     content: str
     fault: Fault | None
@@ -33,8 +36,8 @@ def read(status: int, answer: bytes, task: Task) -> Said:
         return Said("", _of_status(status))
     try:
         document = parse(answer)
-        return _vector(document) if task is Task.EMBED else _completion(document)
-    except (ValueError, TypeError, KeyError, IndexError, RecursionError, OverflowError, struct.error):
+        return {Task.EMBED: _vector, Task.RERANK: _order}.get(task, _completion)(document)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError, struct.error):
         return Said("", Fault.MALFORMED)
 
 
@@ -68,6 +71,17 @@ def _vector(document: Any) -> Said:
     if not found or not all(type(each) in (int, float) and math.isfinite(each) for each in found):
         return Said("", Fault.MALFORMED)
     return Said(json_text(found), None, "", _model(document), _tokens(document.get("usage"), completion=0))
+
+
+def _order(document: Any) -> Said:
+    """Read the score of every text; each comes with the place that its text had, and none may be missing or twice."""
+    found = {one["index"]: one["relevance_score"] for one in document["results"]}
+    scores = [found[place] for place in range(len(document["results"]))]
+    if not scores or not all(type(each) in (int, float) and math.isfinite(each) for each in scores):
+        return Said("", Fault.MALFORMED)
+    usage = document.get("usage") or (document.get("meta") or {}).get("tokens") or {}
+    counted = next((usage[name] for name in ("prompt_tokens", "input_tokens", "total_tokens") if usage.get(name)), None)
+    return Said(json_text(scores), None, "", _model(document), _tokens({"prompt_tokens": counted}, completion=0))
 
 
 def _model(document: Any) -> str:

@@ -78,5 +78,8 @@ def _told(request: Request) -> dict[str, object]:
     texts = ["".join(segment.text for segment in message.segments) for message in request.messages]
     if request.task is Task.EMBED:
         return {"input": "".join(texts)}
+    if request.task is Task.RERANK:
+        query, *documents = (segment.text for segment in request.segments)
+        return {"query": query, "documents": documents}
     voices = (str(message.voice) for message in request.messages)
     return {"messages": [{"role": voice, "content": text} for voice, text in zip(voices, texts, strict=True)]}

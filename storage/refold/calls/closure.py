@@ -26,6 +26,7 @@ from refold.fold.request import (
     EventRef,
     FactRef,
     Message,
+    Query,
     Request,
     Schema,
     Segment,
@@ -118,6 +119,8 @@ def _segment(named: list[str], text: str, inputs: tuple[EventId, ...], declared:
     if kind == "fact":
         fact = FactRef(bytes.fromhex(name), canonical.unhex(digest, 32), text, inputs)
         return fact if fact.digest == fact_digest(fact.fact_id, text) else Breach.OTHER_BYTES
+    if kind == "query":
+        return Query(text)
     word = {"template": Template, "config": Config}[kind](name, text)
     return word if word_digest(word).hex() == digest else Breach.OTHER_BYTES
 
@@ -129,7 +132,8 @@ def _event(event_id: EventId, digest: bytes, text: str, declared: Declared, task
     content = text.encode()
     try:
         # A recipe says how much of a long text is told.
-        whole = vectored(found[0], len(text)) if task is Task.EMBED else told(found[0], len(json.loads(text)["text"]))
+        alone = task in (Task.EMBED, Task.RERANK)  # as its own words, and nothing beside them
+        whole = vectored(found[0], len(text)) if alone else told(found[0], len(json.loads(text)["text"]))
     except SPELLED:
         return Breach.OTHER_BYTES
     return EventRef(event_id, digest, content) if whole == content else Breach.OTHER_BYTES

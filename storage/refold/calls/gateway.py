@@ -237,33 +237,9 @@ class Gateway:
         return _Outcome(tuple(attempts), fault)
 
     def _attempted(self, asked: Checked, draw: int, number: int, got: Attempt, started: int) -> Recording:
-        said = answers.read(got.status, got.answer, asked.request.task)
-        if got.fault is not None:
-            said = replace(said, content="", fault=got.fault)
-        cost = cost_of(said.tokens, None if self._price is None else (self._price.input, self._price.output))
-        self._ledger.end(said.tokens, cost, answered=got.status == 200)
-        return Recording(
-            replay_tag=asked.tag(draw),
-            draw=draw,
-            attempt=number,
-            form=got.form,
-            host=got.host,
-            model=asked.request.model,
-            answered_by=said.model,
-            status=got.status,
-            fault=said.fault,
-            finish_reason=said.finish_reason,
-            started_at=started,
-            ended_at=max(started, self._now()),
-            tokens=said.tokens,
-            cost=cost,
-            currency="" if self._price is None else self._price.currency,
-            canonical_form=asked.canonical_form,
-            spans=asked.rendered.spans,
-            request=asked.rendered.body,
-            wire=got.wire,
-            answer=got.answer,
-        )
+        made = attempted(asked, got, (started, self._now()), price=self._price, draw=draw, number=number)
+        self._ledger.end(made.tokens, made.cost, answered=got.status == 200)
+        return made
 
     def _finish(self, window: deque[_Slot], at_most: int) -> Iterator[Answer | Failed]:
         """Wait for the first requests of the window, record what they took, and yield what they came to."""
@@ -335,6 +311,35 @@ class Gateway:
             for slot in self._unclear[1]:
                 slot.is_recorded = True
         self._record([slot for slot in window if slot.future and not slot.future.cancelled() and slot.future.exception() is None])
+
+
+def attempted(asked: Checked, got: Attempt, times: tuple[int, int], *, price: Price | None, draw: int = 0, number: int = 1) -> Recording:
+    """Return one attempt as it is recorded. `times` are those when it began and ended."""
+    said = answers.read(got.status, got.answer, asked.request.task)
+    if got.fault is not None:
+        said = replace(said, content="", fault=got.fault)
+    return Recording(
+        replay_tag=asked.tag(draw),
+        draw=draw,
+        attempt=number,
+        form=got.form,
+        host=got.host,
+        model=asked.request.model,
+        answered_by=said.model,
+        status=got.status,
+        fault=said.fault,
+        finish_reason=said.finish_reason,
+        started_at=times[0],
+        ended_at=max(times),
+        tokens=said.tokens,
+        cost=cost_of(said.tokens, None if price is None else (price.input, price.output)),
+        currency="" if price is None else price.currency,
+        canonical_form=asked.canonical_form,
+        spans=asked.rendered.spans,
+        request=asked.rendered.body,
+        wire=got.wire,
+        answer=got.answer,
+    )
 
 
 def _result(slot: _Slot, recording: Recording, call_id: bytes, *, made: bool) -> Answer | Failed:

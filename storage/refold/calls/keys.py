@@ -4,7 +4,11 @@
     call_key   = HKDF(K, "refold/call/v1" ‖ call id)
     replay_tag = HMAC(HKDF(K, "refold/replay/v1"), u32be length ‖ canonical request ‖ u32be length ‖ rendered bytes ‖ u64be draw)
 
-An event keeps its key when the epoch changes, and so do these.
+An event keeps its key when the epoch changes, and so do these. What somebody asks memory is no event, and may name anybody: a recording
+that holds a query has QUERY among its ids, and call_key = HKDF(K ‖ u32be length ‖ query key of its epoch, ...). That key is destroyed with
+the epoch, so every erasure, whosoever, darkens the recording, and every old copy of it.
+
+    query key  = HKDF(state_key, "refold/query/v1")
 """
 
 from __future__ import annotations
@@ -12,13 +16,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from refold.errors import Usage
+from refold.errors import KeyMissing, Usage
 from refold.keys.crypto import derive, mac
 from refold.keys.keyring import Keyring
 from refold.model import Event, EventId
 
 CALL = b"refold/call/v1"
 REPLAY = b"refold/replay/v1"
+QUERY = EventId(bytes(16))  # no event has this id: they are drawn
+QUERY_KEY = b"refold/query/v1"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +46,13 @@ def material(keyring: Keyring, inputs: Iterable[Input]) -> bytes:
     if not keys:
         raise Usage("a request with no event behind it is not sent: nothing could make its recording go dark")
     return b"".join(_prefixed(key) for key in sorted(keys))
+
+
+def query_key(keyring: Keyring, epoch: int) -> bytes:
+    """Return what is added to K where a recording of this epoch holds a query. Raises KeyMissing where the epoch has ended."""
+    if epoch != keyring.epoch:
+        raise KeyMissing("this call holds a query, and went dark with an erasure", hint="refold help rerank")
+    return _prefixed(derive(keyring.state_key, QUERY_KEY))
 
 
 def call_key(joined: bytes, call_id: bytes) -> bytes:

@@ -28,8 +28,8 @@ from refold.fold.request import Rendered, Request, Task, json_text
 if TYPE_CHECKING:
     from refold.calls.wire import Sending, Wire
 
-WIRE = "openai"  # the adapter whose bytes are ours
-KEY = "OPENAI_API_KEY"
+WIRES = {Task.CHAT: "openai", Task.EMBED: "openai", Task.RERANK: "hosted_vllm"}  # the adapters whose bytes are ours
+KEYS = {"openai": "OPENAI_API_KEY", "hosted_vllm": "HOSTED_VLLM_API_KEY"}
 NOWHERE = "http://localhost/v1"
 NO_KEY = "none"  # what a server of one's own gets
 UNNAMED = "declared"  # what litellm takes every model for: to some it words requests otherwise, others it asks at another address
@@ -49,7 +49,15 @@ PARAMETERS = frozenset(  # of a chat completion; whatever else litellm takes ste
     )
 )
 OF_VECTORS = frozenset(("dimensions", "encoding_format"))  # the same, of a request for a vector
-PATHS = {Task.CHAT: "chat/completions", Task.EMBED: "embeddings"}
+OF_ORDERS = frozenset(  # and of one for an order
+    (
+        *("instruction", "max_tokens_per_doc", "max_tokens_per_query", "max_chunks_per_doc", "return_documents"),
+        *("truncate_prompt_tokens", "truncation_side"),
+    )
+)
+TAKEN = {Task.CHAT: PARAMETERS, Task.EMBED: OF_VECTORS, Task.RERANK: OF_ORDERS}
+TOLD = {Task.CHAT: ("messages",), Task.EMBED: ("input",), Task.RERANK: ("query", "documents")}
+PATHS = {Task.CHAT: "chat/completions", Task.EMBED: "embeddings", Task.RERANK: "rerank"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +86,22 @@ class Provider:
         connections: int,
         env: Mapping[str, str] = os.environ,
     ) -> None:
-        self._litellm = _litellm()
+        self._litellm = _litellm(task)
         self._task = task
         self._adapter = adapter
         self._api_base = api_base
         self._timeout = timeout_seconds
-        self.form = Form.WIRE if adapter == WIRE else Form.CALL
+        self.form = Form.WIRE if adapter == WIRES[task] else Form.CALL
         self.host = urlsplit(api_base).netloc or adapter
         self._wire: Wire | None = None
         self._free = BoundedSemaphore(connections)
         if self.form is Form.WIRE:
             from refold.calls.wire import Wire
 
-            key = env.get(KEY) or NO_KEY
-            self._wire = Wire(f"{api_base}/{PATHS[task]}", key, connections=connections)
-            self._client = _client(api_base, key, self._wire)
+            self._key = env.get(KEYS[adapter]) or NO_KEY
+            by = f"{CLOSED}/{PATHS[task]}" if task is Task.RERANK else None
+            self._wire = Wire(f"{api_base}/{PATHS[task]}", self._key, connections=connections, by=by)
+            self._client = (_handler if task is Task.RERANK else _client)(api_base, self._key, self._wire)
 
     def attempt(self, request: Request, rendered: Rendered) -> Attempt:
         """Send one request once. Raises Undeclared where anything but it was about to leave, ModelFailed where litellm is tapped."""
@@ -116,13 +125,11 @@ class Provider:
         try:
             with wire.expecting(sending):
                 ask(
-                    model=f"{WIRE}/{UNNAMED}",
+                    model=f"{self._adapter}/{UNNAMED}",
                     **told,
+                    **self._rest(request, body),
                     client=self._client,
                     api_base=CLOSED,
-                    api_key=NO_KEY,
-                    extra_body=body,  # all of it, so that litellm neither knows nor changes a parameter
-                    extra_headers=dict(request.headers) or None,
                     timeout=self._timeout,
                     max_retries=0,
                     caching=False,
@@ -139,9 +146,18 @@ class Provider:
 
     def _asking(self, body: dict[str, Any]) -> tuple[Callable[..., Any], dict[str, Any]]:
         """Take what is told out of a body; return what of litellm asks, and that under the name by which it takes it."""
-        name = "input" if self._task is Task.EMBED else "messages"
-        told = {name: body.pop(name)}
-        return (self._litellm.embedding if self._task is Task.EMBED else self._litellm.completion), told
+        of = self._litellm
+        ask = {Task.CHAT: of.completion, Task.EMBED: of.embedding, Task.RERANK: of.rerank}[self._task]
+        return ask, {name: body.pop(name) for name in TOLD[self._task]}
+
+    def _rest(self, request: Request, body: dict[str, Any]) -> dict[str, Any]:
+        """Return what litellm is handed beside what is told, where our transport sends."""
+        headers = dict(request.headers) or None
+        if self._task is Task.RERANK:
+            _refuse_untaken(body, self._task)
+            return {"return_documents": None, **body, "headers": headers, "api_key": self._key}
+        # All of it as extra, so that litellm neither knows nor changes a parameter.
+        return {"extra_body": body, "extra_headers": headers, "api_key": NO_KEY}
 
     def _captured(self, sending: Sending) -> Attempt:
         if sending.undeclared:
@@ -152,9 +168,10 @@ class Provider:
     def _call(self, request: Request, rendered: Rendered) -> Attempt:
         body = parse(rendered.body)
         ask, told = self._asking(body)
+        headers = dict(request.headers) or None
+        beside = {"return_documents": None, "headers": headers} if self._task is Task.RERANK else {"extra_headers": headers}
         extra, model = {name: body.pop(name) for name, _ in request.extra_body}, body.pop("model")
-        for name in sorted(body.keys() - (OF_VECTORS if self._task is Task.EMBED else PARAMETERS)):
-            raise Usage(f"litellm cannot be handed the parameter {name} for this adapter", hint="refold help recipes")
+        _refuse_untaken(body, self._task)
         try:
             with self._free:
                 response = ask(
@@ -164,9 +181,8 @@ class Provider:
                     timeout=self._timeout,
                     max_retries=0,
                     caching=False,
-                    extra_headers=dict(request.headers) or None,
                     **({"extra_body": extra} if extra else {}),
-                    **body,
+                    **beside | body,
                 )
             document = response.model_dump(mode="json")
             answer = json.dumps(document, ensure_ascii=False).encode()
@@ -194,6 +210,11 @@ def unnamed(body: bytes, model: str) -> bytes:
     return begun + body[len(head) :]
 
 
+def _refuse_untaken(body: Mapping[str, Any], task: Task) -> None:
+    for name in sorted(body.keys() - TAKEN[task]):
+        raise Usage(f"litellm cannot be handed the parameter {name} for this adapter", hint="refold help recipes")
+
+
 def _is_at_limit(document: dict[str, Any], body: Mapping[str, Any]) -> bool:
     """Whether an answer has as many tokens as it may have: of some providers litellm says "stop" where they cut it off there."""
     limit, counted = body.get("max_completion_tokens", body.get("max_tokens")), (document.get("usage") or {}).get("completion_tokens")
@@ -209,11 +230,11 @@ def _fault_of(error: Exception, status: int) -> Fault:
     return Fault.CUT_CONNECTION if status or "ConnectError" not in names else Fault.UNREACHABLE
 
 
-def _litellm() -> Any:
+def _litellm(task: Task) -> Any:
     """Import litellm, which takes seconds: offline, quiet, and with nothing that listens.
 
-    A first call, of which nothing leaves, imports the rest of it before threads meet there; in a thread of its own, for in that of its
-    caller litellm would leave an event loop that nobody closes.
+    A first call for the task, of which nothing leaves, imports the rest of it before threads meet there; in a thread of its own, for in
+    that of its caller litellm would leave an event loop that nobody closes.
     """
     from refold.calls.wire import Captured, Wire
 
@@ -225,10 +246,13 @@ def _litellm() -> Any:
         litellm.turn_off_message_logging = True
         litellm.telemetry = False
         _refuse_listeners(litellm)
-        nowhere = _client(NOWHERE, NO_KEY, Wire(f"{NOWHERE}/chat/completions", NO_KEY, connections=1))
+        wire = Wire(f"{NOWHERE}/{PATHS[task]}", NO_KEY, connections=1)
+        ask, told, client = litellm.completion, {"messages": []}, _client
+        if task is Task.RERANK:
+            ask, told, client = litellm.rerank, {"query": "", "documents": [], "api_key": NO_KEY}, _handler
+        named = {"model": f"{WIRES[task]}/none", "client": client(NOWHERE, NO_KEY, wire), "api_base": CLOSED, "max_retries": 0}
         with Threads(1) as apart:
-            named = {"model": f"{WIRE}/none", "messages": [], "client": nowhere, "api_base": CLOSED, "max_retries": 0}
-            apart.submit(partial(litellm.completion, **named)).result()
+            apart.submit(partial(ask, **told, **named)).result()
     return litellm
 
 
@@ -240,6 +264,16 @@ def _client(api_base: str, key: str, wire: Wire) -> Any:
 
     http_client: Any = httpx.Client(transport=wire, trust_env=False, verify=trust(api_base))
     return openai.OpenAI(base_url=api_base, api_key=key, max_retries=0, http_client=http_client)
+
+
+def _handler(api_base: str, key: str, wire: Wire) -> Any:
+    """Return what litellm sends by where no client of OpenAI does."""
+    import httpx
+
+    from refold.calls.wire import trust
+
+    made = importlib.import_module("litellm.llms.custom_httpx.http_handler")
+    return made.HTTPHandler(client=httpx.Client(transport=wire, trust_env=False, verify=trust(api_base)))
 
 
 def _refuse_listeners(litellm: Any) -> None:

@@ -35,7 +35,7 @@ class Fault(StrEnum):
     RATE_LIMITED = "rate-limited"
     SERVER_ERROR = "server-error"
     REFUSED = "refused"  # the provider will not take this request
-    MALFORMED = "malformed"  # the answer is no chat completion, or no vector where one was asked for
+    MALFORMED = "malformed"  # the answer is no chat completion; or no vector, or no score for each text, where that was asked for
     OVERLONG = "overlong"  # more bytes than an answer may have
     CUT_OFF = "cut-off"  # finish_reason is length: the answer is not whole
     FILTERED = "filtered"  # finish_reason is content_filter

@@ -11,15 +11,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
+from refold import files, journal
 from refold.calls.index import Index
-from refold.calls.keys import Input, call_key, material, replay_tag
+from refold.calls.keys import QUERY, Input, call_key, material, query_key, replay_tag
 from refold.calls.recording import Recording, decode, encode
 from refold.calls.totals import Totals
 from refold.calls.totals import decode as decode_totals
 from refold.calls.totals import encode as encode_totals
 from refold.errors import KeyMissing, UnsupportedVersion, Usage
+from refold.fold.request import Task
 from refold.keys.keyring import Keyring
-from refold.log import append, entry, succession
+from refold.log import append, entry, stored, succession
 from refold.log.append import Sealable
 from refold.log.head import Head
 from refold.log.log import Log
@@ -38,6 +40,12 @@ class Unrecorded:
 
     inputs: tuple[Input, ...]
     recording: Recording
+
+    @property
+    def ids(self) -> tuple[EventId, ...]:
+        """Return what stands in front of the payload."""
+        asks = (QUERY,) if self.recording.task is Task.RERANK else ()
+        return (*asks, *sorted(source.event_id for source in self.inputs))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +92,21 @@ class Recordings:
             self._index.learn(done.first, [*(one.subjects for one in written), ()])
         kept = {one.event_id for one in written}
         return [one.event_id if one.event_id in kept else None for one in entries]
+
+    def require_open(self) -> None:
+        """Make sure that what is asked now could be recorded.
+
+        Raises Locked under a fence, Blocked, Usage for a copy, NotAllowed, Corrupt, KeyMissing, WriteFailed.
+        """
+        journal.require_clear(self._store.places)
+        self._store.log.require_reached()
+        append.refuse_fence(self._store.log.refresh()[0], self._store.log.recheck_keys())
+        log = self._store.begin_calls(now=self._now)
+        self._follow_epoch(log)
+        append.refuse_fence(*log.refresh())
+        stored.require_intact(self._store.vault.path, self._store.places.store)
+        log.probe()
+        files.refuses_existing_names(log.place.commits)  # what tries to link there also tells whether anything may be written
 
     def has_recorded(self, txn: str) -> bool:
         """Whether the attempts that were to be recorded under a transaction id are: where that was interrupted, it is not clear."""
@@ -162,12 +185,14 @@ class Recordings:
 
     def _sealable(self, one: Unrecorded, run: bytes) -> Sealable:
         call_id = EventId(self._random(entry.ID_BYTES))
-        ids = cast("tuple[SubjectId, ...]", tuple(sorted(source.event_id for source in one.inputs)))
+        ids = one.ids
 
         def key_of(keyring: Keyring) -> bytes:
-            return call_key(material(keyring, one.inputs), call_id)
+            return call_key(material(keyring, one.inputs) + _of_query(keyring, keyring.epoch, ids), call_id)
 
-        return Sealable(EntryKind.CALL, call_id, ids, encode(one.recording), one.recording.ended_at, run, key_of)
+        return Sealable(
+            EntryKind.CALL, call_id, cast("tuple[SubjectId, ...]", ids), encode(one.recording), one.recording.ended_at, run, key_of
+        )
 
     def _totals_entry(self, totals: Totals, run: bytes) -> Sealable:
         return Sealable(EntryKind.TOTALS, EventId(self._random(entry.ID_BYTES)), (), encode_totals(totals), self._now(), run)
@@ -191,9 +216,10 @@ class Recordings:
         keyring = self._store.keyring
 
         def key_of(epoch: int, call_id: bytes, ids: tuple[bytes, ...], suite: int) -> bytes:
-            if not inputs.keys() >= set(ids):
+            events = set(ids) - {QUERY}
+            if not inputs.keys() >= events:
                 raise KeyMissing("an event that the model saw was erased")
-            return call_key(material(keyring, [inputs[one][1] for one in ids]), call_id)
+            return call_key(material(keyring, [inputs[one][1] for one in events]) + _of_query(keyring, epoch, ids), call_id)
 
         return key_of
 
@@ -221,7 +247,11 @@ class Recordings:
 def _named(rows: Rows) -> set[bytes]:
     """Return the ids of events in front of some payloads."""
     payloads = [payload for payload in rows.payloads() if payload is not None and payload[:2] == entry.SEALED_PREFIX]
-    return {one for payload in payloads for one in entry.ids_of(payload)[0]}
+    return {one for payload in payloads for one in entry.ids_of(payload)[0]} - {QUERY}
+
+
+def _of_query(keyring: Keyring, epoch: int, ids: Collection[bytes]) -> bytes:
+    return query_key(keyring, epoch) if QUERY in ids else b""
 
 
 def _is_readable(one: Sealable, keyring: Keyring) -> bool:
@@ -250,4 +280,4 @@ def _recorded(seq: int, raw: bytes, ids: tuple[EventId, ...], plaintext: bytes) 
         recording = decode(plaintext)
     except (ValueError, TypeError, KeyError):
         raise UnsupportedVersion(f"call {seq} has a form that this release does not know", entry_id=header.event_id.hex()) from None
-    return Recorded(header.event_id, seq, header.ingest, ids, recording)
+    return Recorded(header.event_id, seq, header.ingest, tuple(one for one in ids if one != QUERY), recording)

@@ -53,8 +53,10 @@ class Sending:
 class Wire(httpx.BaseTransport):
     """Sends for one provider. Threads share it; each has one attempt at a time, and as many are out at once as there are connections."""
 
-    def __init__(self, url: str, key: str, *, connections: int, under: httpx.BaseTransport | None = None) -> None:
+    def __init__(self, url: str, key: str, *, connections: int, by: str | None = None, under: httpx.BaseTransport | None = None) -> None:
+        """Send to this address; `by` is what litellm takes for it, where it is told another."""
         self._url = httpx.URL(url)
+        self._by = httpx.URL(by or url)
         limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
         self._under = under or httpx.HTTPTransport(trust_env=False, limits=limits, verify=trust(url))
         self._free = threading.BoundedSemaphore(connections)
@@ -92,9 +94,9 @@ class Wire(httpx.BaseTransport):
         """Return where a request differs from what was declared; "" where it does not."""
         if sending.sent:
             return "a second request"
-        if request.method != "POST" or request.url != self._url:
+        if request.method != "POST" or request.url != self._by:
             return "the address"
-        expected = self._headers(sending)
+        expected = self._headers(sending) | {"host": self._by.netloc.decode()}
         for name, value in request.headers.multi_items():
             if name not in expected and not name.startswith(OF_THE_CLIENT):
                 return "a header"

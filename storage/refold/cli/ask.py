@@ -12,7 +12,7 @@ from refold import given as given_as
 from refold.cli import absences, arguments, differences, explained, shown
 from refold.cli.command import FORMAT_VERSION, Command, opened, shortfalls
 from refold.cli.envelope import Outcome
-from refold.cli.vector_fold import unmeant
+from refold.cli.vector_fold import unmeant, unranked
 from refold.cli.visible import plural, table, visible
 from refold.errors import Usage
 
@@ -66,7 +66,8 @@ def _search(given: Namespace) -> Outcome:
         lines += ["", *shown.explained(found)]
         lines += [f"searched too: {plural(unfolded, 'event')} that no fold has read yet"] if unfolded else []
         lines += ["what may not be seen from here took no part, and is not counted"]
-    return Outcome(data, lines, [*missing, *unmeant(found.unmeant)], (disclaimers.WORDS,), FORMAT_VERSION)
+    findings = [*missing, *unmeant(found.unmeant), *unranked(found.unranked)]
+    return Outcome(data, lines, findings, (disclaimers.WORDS,), FORMAT_VERSION)
 
 
 def _configure_context(command: ArgumentParser) -> None:
@@ -80,7 +81,8 @@ def _context(given: Namespace) -> Outcome:
         found = memory.context(_query(given), **arguments.scope(given), tokens=given.tokens)
     data = {"text": found.text, "tokens": found.tokens, "citations": list(found.citations)}
     lines = [visible(line) for line in found.text.split("\n")]
-    return Outcome(data, lines, [*missing, *unmeant(found.unmeant)], format_version=FORMAT_VERSION)
+    findings = [*missing, *unmeant(found.unmeant), *unranked(found.unranked)]
+    return Outcome(data, lines, findings, format_version=FORMAT_VERSION)
 
 
 def _configure_facts(command: ArgumentParser) -> None:

@@ -25,7 +25,15 @@ if TYPE_CHECKING:
     from refold.model import Event
 
 FRAME = -1
-COLOURS = {"frame": "2", "event": "32", "fact": "34", "template": "36", "config": "35"}  # of ANSI; colour never says what the word does not
+COLOURS = {
+    "frame": "2",
+    "event": "32",
+    "fact": "34",
+    "template": "36",
+    "config": "35",
+    "query": "33",
+}  # of ANSI: they say no more than words
+ENDED = {"embed": "vector", "rerank": "order"}  # of which no provider says how it ended
 
 
 def _configure_list(command: ArgumentParser) -> None:
@@ -102,6 +110,7 @@ def _data(one: Recorded) -> dict[str, object]:
         "seq": one.seq,
         "run": one.run.hex(),
         "events": [event_id.hex() for event_id in one.inputs],
+        "task": made.task.value,
         "model": made.model,
         "answered_by": made.answered_by,
         "host": made.host,
@@ -158,8 +167,8 @@ def _lines(one: Recorded, events: Mapping[str, Event]) -> Iterator[str]:
 
 
 def _ended(made: Recording) -> str:
-    """Return how an answer ended: in the provider's words, or with a vector, of which it says none."""
-    return made.finish_reason or ("vector" if made.fault is None and made.task == "embed" else "")
+    """Return how an answer ended: in the provider's words, or with what was asked for where it says none."""
+    return made.finish_reason or (ENDED.get(made.task, "") if made.fault is None else "")
 
 
 def _label(segment: list[str], events: Mapping[str, Event]) -> tuple[str, str]:

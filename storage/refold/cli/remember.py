@@ -266,6 +266,7 @@ def _status_data(status: Status) -> dict[str, object]:
         "rejections": status.rejections,
         "profiles": status.profiles,
         "vectors": status.vectors,
+        "rerank": status.rerank,
         "calls": {
             "total": status.calls.calls,
             "failed": status.calls.failed,
@@ -308,6 +309,7 @@ def status_lines(status: Status) -> list[str]:
         ("said", f"{plural(status.assertions, 'assertion')}, {plural(status.edges, 'alias', 'aliases')}; rejected: {rejected}"),
         *([("profiles", _profiles(status.profiles))] if status.profiles else []),
         *([("vectors", f"{status.vectors}: the words of events and queries are sent there")] if status.vectors else []),
+        *([("rerank", f"{status.rerank}: the words of queries and of what they find are sent there")] if status.rerank else []),
         *([("calls", _calls(status.calls))] if status.calls.calls else []),
         ("keys", f"epoch {status.epoch}" + (", fenced: an erasure is under way" if status.fenced else "")),
         ("store", from_here(status.places.store)),

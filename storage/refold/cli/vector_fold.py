@@ -1,4 +1,4 @@
-"""What a fold and a search say where a model makes vectors: what it would take, what it took, and to whom words were sent."""
+"""What a fold and a search say where a model makes vectors, or reranks: what it would take, what it took, and to whom words were sent."""
 
 from __future__ import annotations
 
@@ -54,3 +54,11 @@ def unmeant(fault: str) -> list[Finding]:
         return []
     message = f"the model gave no vector of the query ({fault}): what was found shares words with it, or their stems"
     return [Finding(ModelFailed.code, "warning", message, remediation="refold help vectors")]
+
+
+def unranked(fault: str) -> list[Finding]:
+    """Return the warning that no model reranked what was found; none where one did, or none is wanted."""
+    if not fault:
+        return []
+    message = f"no model reranked what was found ({fault}): it stands in the order that search gives it"
+    return [Finding(ModelFailed.code, "warning", message, remediation="refold help rerank")]

@@ -1,4 +1,4 @@
-"""The help topic of vectors: made on this machine, or by a model."""
+"""The help topics of vectors, made on this machine or by a model, and of reranking."""
 
 from __future__ import annotations
 
@@ -39,7 +39,32 @@ about again by the next fold. An erasure asks nobody. The words of every query a
 event stands behind a query, so no erasure could reach it: what queries cost is on the provider's bill alone. Without an answer in
 `query_seconds` a search goes by words, and says so. Speakers' names are left in what is sent: a model reads sentences, not lists of words.
 
-No model puts what was found in another order: the likeness of vectors is the only second opinion that counts into a score.
+A model may also put in order what was found first: `refold help rerank`.
+""",
+    ),
+    "rerank": (
+        "a model that puts in order what a search found",
+        """
+A model that reads a query together with each event tells better than words or vectors which of them says something about it. It is asked
+about the first events that a search finds, by any endpoint that takes a query and documents at `/rerank`: one of your own with vLLM,
+Infinity or llama.cpp, or another that litellm knows (Cohere, Jina, Voyage). Nothing is reranked unless search.toml says so
+(`refold help vectors` says how to get one):
+
+    [rerank]
+    by = "vllm"              configs/recipes/rerank/vllm.toml says which model, where, and how many events. Copy it beside search.toml, and
+                             name the copy
+
+Nothing is folded anew. Only the order of the first `candidates` changes: each gets up to `weight` added to its score, the best most and the
+worst nothing, and `refold search --explain` shows it as `reranked`. Measure what it is worth on questions of your own: `refold eval`.
+
+The words of every query, and of the events that are found first for it, are sent there: of these only what whoever asks may see. Each call
+is recorded before its answer counts (`refold calls list`), and what it costs is in the totals. The recording holds the query, which is no
+event and may name anybody. So it is sealed under the keys of its events and of the epoch: it goes dark with any of these, and with every
+other erasure, in old copies too. Until then it lies in the recordings, and no report on a person, nor search for one, looks at it. Nothing
+is cached: who asks again asks the model again.
+
+Under the fence of an erasure, beside an unfinished transaction, and where no recording could be written, nothing is sent. Then, and without
+a whole answer in `query_seconds`, events stand in the order that search gives them, and a warning says so.
 """,
     ),
 }

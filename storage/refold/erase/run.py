@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from refold import canonical, extractors, journal
 from refold.asking import Model
+from refold.calls.keys import QUERY
 from refold.erase import check, epoch, intents, leftover, redaction, requests
 from refold.erase.blank import parts_of
 from refold.erase.epoch import Begun
@@ -256,11 +257,11 @@ def _delta(work: Work, rebuild: Rebuild, full: Secrets) -> Manifest | None:
 
 
 def _calls(store: Store, ids: Sequence[bytes]) -> list[int]:
-    """Return the recordings that rest on one of these events."""
-    if store.calls is None or not ids:
+    """Return the recordings that rest on one of these events, and all that hold a query: it may name whoever goes."""
+    if store.calls is None:
         return []
     store.calls.refresh()
-    events = frozenset(ids)
+    events = frozenset((*ids, QUERY))
     return [rows.first + row for rows in store.calls.rows() for row in inputs_meet(rows, events).nonzero()[0].tolist()]
 
 

@@ -3,11 +3,13 @@
     Request   = task, adapter, api base, model, parameters, extra body, headers, schema, draw, and messages
     Message   = who speaks in it (system or user) and its segments, in order
     Segment   = EventRef | FactRef | Template | Config        nothing else: a string or a dict in its place is a TypeError
-              | Query                                         alone in a request for its vector, which is never recorded
+              | Query                                         alone in a request for its vector, which is never recorded; or
+                                                              before the events that a model is to put in order for it
 
 `render` gives the exact body that an OpenAI-compatible endpoint gets: JSON as httpx spells it (UTF-8, no spaces, nothing escaped that need
-not be), `model` and `messages` first, or `input` where a vector is asked for, then parameters, `response_format` and extra body. Its spans
-say of every byte which segment it comes from; what comes from none is FRAME, the request's own fields and the punctuation of JSON.
+not be). First come `model` and `messages`, or `input` where a vector is asked for, or `query` and `documents` where an order is; then
+parameters, `response_format` and extra body. Its spans say of every byte which segment it comes from; what comes from none is FRAME, the
+request's own fields and the punctuation of JSON.
 """
 
 from __future__ import annotations
@@ -29,7 +31,12 @@ FRAME = -1
 VERSION = 1
 ID_BYTES = 16
 DIGEST_BYTES = 32
-RESERVED = frozenset(("model", "messages", "input", "response_format", "stream", "n", "tools", "tool_choice", "functions", "function_call"))
+RESERVED = frozenset(
+    (
+        *("model", "messages", "input", "query", "documents", "top_n", "response_format"),
+        *("stream", "n", "tools", "tool_choice", "functions", "function_call"),
+    )
+)
 SECRET_HEADERS = frozenset(("authorization", "proxy-authorization", "api-key", "x-api-key", "cookie"))
 _encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
@@ -93,7 +100,10 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What somebody asks memory. No event stands behind it, so nothing could make a recording of it go dark: there is none."""
+    """What somebody asks memory, which is no event, so that no erasure of one reaches it.
+
+    Alone it is never recorded. Where a model puts events in order for it, its recording is sealed under the epoch as well as under theirs.
+    """
 
     text: str
 
@@ -110,6 +120,7 @@ class Task(StrEnum):
 
     CHAT = "chat"  # an answer in words
     EMBED = "embed"  # a vector of one text
+    RERANK = "rerank"  # how much each of some events says about a query
 
 
 class Voice(StrEnum):
@@ -175,8 +186,11 @@ class Request:
         kinds = [type(segment) for segment in self.segments]
         if self.task is Task.EMBED:
             _require(kinds in ([EventRef], [Query]) and self.schema is None, "a vector is asked for of one event, or of a query")
+        elif self.task is Task.RERANK:
+            whole = len(kinds) > 1 and kinds == [Query] + [EventRef] * (len(kinds) - 1) and self.schema is None
+            _require(whole, "an order is asked for of events, for one query before them")
         else:
-            _require(Query not in kinds, "a query is told to no model but for its vector")
+            _require(Query not in kinds, "a query is told to no model but for its vector, or an order of events")
 
     @property
     def segments(self) -> tuple[Segment, ...]:
@@ -210,6 +224,7 @@ class Declared:
     events: Mapping[EventId, tuple[bytes, bytes]]  # digest and content, as in an EventRef
     words: frozenset[bytes]  # `word_digest` of each template and setting
     facts: Mapping[bytes, tuple[bytes, tuple[EventId, ...]]]  # digest and support, as in a FactRef
+    query: str | None = None  # for which events are put in order
 
     def admits(self, segment: Segment) -> bool:
         """Whether a segment is exactly what was declared."""
@@ -219,7 +234,7 @@ class Declared:
             known = self.facts.get(segment.fact_id) == (segment.digest, segment.support)
             return known and segment.digest == fact_digest(segment.fact_id, segment.text)
         if isinstance(segment, Query):
-            return False  # it is in no log, and what is in none is not recorded
+            return segment.text == self.query
         return word_digest(segment) in self.words
 
 
@@ -256,8 +271,10 @@ def render(request: Request) -> Rendered:
 def canonical_form(request: Request) -> bytes:
     """Return what names a request, part by part: adapter, api base, model, fields, headers, schema, ordered inputs. Not the draw.
 
-    Words of the recipe stand in it by their digest, events and facts by id and digest: it holds nothing that was said.
+    Words of the recipe stand in it by their digest, events and facts by id and digest: it holds nothing that was said. A query has neither:
+    no digest is kept of what somebody asks. Raises Undeclared for one alone: it is not recorded.
     """
+    _require(bool(request.event_ids) or request.task is not Task.EMBED, "a query alone has no name: it is not recorded")
     schema = request.schema
     form = {
         "version": VERSION,
@@ -292,7 +309,7 @@ def _named(segment: Segment) -> list[str]:
     if isinstance(segment, FactRef):
         return ["fact", segment.fact_id.hex(), segment.digest.hex()]
     if isinstance(segment, Query):
-        raise Undeclared("a query has no name: it is not recorded", hint="refold help vectors")
+        return ["query", "", ""]
     return _named_words(segment)
 
 
@@ -316,6 +333,12 @@ def _told(request: Request) -> Iterator[tuple[int, str]]:
         yield FRAME, f'{begun}"input":"'
         yield index, encode_basestring(request.segments[index].text)[1:-1]
         yield FRAME, '"'
+        return
+    if request.task is Task.RERANK:
+        for index, segment in enumerate(request.segments):
+            yield FRAME, (f'{begun}"query":"', '","documents":["', '","')[min(index, 2)]
+            yield index, encode_basestring(segment.text)[1:-1]
+        yield FRAME, '"]'
         return
     yield FRAME, f'{begun}"messages":['
     for place, message in enumerate(request.messages):

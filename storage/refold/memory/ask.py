@@ -56,14 +56,16 @@ class Ask(Opened):
         view = self._view(user_id, agent_id, run_id)
         meant = self._meant(query)
         vector = meant.vector if meant else None
+        ranked = self._ranked(view, query, vector)
+        points = ranked.points if ranked else None
         with self._reading() as state:
             tail = self._tail.behind(state)
-            found = find(state, tail, self.store.log, view, query, limit=limit, explain=explain, meant=vector)
+            found = find(state, tail, self.store.log, view, query, limit=limit, explain=explain, meant=vector, points=points)
             found = replace(found, hits=marked(state, self.store.log, view, query, found.hits))
             if explain and self._principal is not None and not self.is_limited and not view.scope.is_empty:
                 everywhere = find(state, tail, self.store.log, View(), query, limit=1, meant=vector).left_out["matched"]
                 found.left_out["outside_scope"] = everywhere - found.left_out["matched"]
-        found = replace(found, unmeant=_unmeant(meant))
+        found = replace(found, unmeant=_unmeant(meant), unranked=ranked.fault if ranked else "")
         return replace(found, hits=[withheld.hit(hit) for hit in found.hits]) if self.is_limited else found
 
     def context(
@@ -77,9 +79,12 @@ class Ask(Opened):
         view = self._view(user_id, agent_id, run_id)
         meant = self._meant(query)
         vector = meant.vector if meant else None
+        ranked = self._ranked(view, query, vector)
+        points = ranked.points if ranked else None
         with self._asking() as state:
-            found = context(state, self._tail.behind(state), self.store.log, view, query, tokens=tokens, meant=vector)
-        return replace(found, unmeant=_unmeant(meant))
+            tail = self._tail.behind(state)
+            found = context(state, tail, self.store.log, view, query, tokens=tokens, meant=vector, points=points)
+        return replace(found, unmeant=_unmeant(meant), unranked=ranked.fault if ranked else "")
 
     def facts(
         self,

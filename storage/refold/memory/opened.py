@@ -22,7 +22,9 @@ from refold.store import Places, Store, places
 
 if TYPE_CHECKING:
     from refold.calls.queries import Meant, Queries
+    from refold.calls.reranking import Ranked, Reranker
     from refold.fold.embedding import EmbeddingRecipe
+    from refold.fold.reranking import RerankRecipe
 
 
 class Opened:
@@ -36,6 +38,7 @@ class Opened:
         self._state = State.open(store)
         self._tail = Unfolded(store.log)
         self._queries: dict[EmbeddingRecipe, Queries] = {}  # what asks for the vectors of queries, where a model makes them
+        self._rerankers: dict[RerankRecipe, Reranker] = {}  # and for an order of what was found, where one is asked
 
     @classmethod
     def create(
@@ -74,9 +77,10 @@ class Opened:
 
     def close(self) -> None:
         """Drop keys, tables and files."""
-        for queries in self._queries.values():
-            queries.close()
+        for asking in (*self._queries.values(), *self._rerankers.values()):
+            asking.close()
         self._queries.clear()
+        self._rerankers.clear()
         self._state.close()
         self._tail = Unfolded(self.store.log)
         self.store.close()
@@ -91,7 +95,7 @@ class Opened:
         """Return this memory as a principal sees it: the same store, which is open as long as this one is. For the operator."""
         self._operator_only()
         seen = type(self)(self.store, principal=principal, now=self._now, random=self._random)
-        seen._queries = self._queries  # one connection for all of them
+        seen._queries, seen._rerankers = self._queries, self._rerankers  # one connection for all of them
         return seen
 
     @property
@@ -173,6 +177,28 @@ class Opened:
         from refold.calls.queries import Queries
 
         return self._queries.setdefault(vectors.model, Queries(vectors.model)).meant(query)
+
+    def _ranked(self, view: View, query: str, vector: bytes | None) -> Ranked | None:
+        """Ask a model how much the events that are found first say about a query; None where the search recipe names none.
+
+        It is asked while nothing is held: whoever erases waits for readers. Raises as `_meant` does.
+        """
+        recipe = recipes.search().rerank
+        if recipe is None:
+            return None
+        from refold.calls.reranking import Ranked, Reranker
+        from refold.state.search import search
+
+        log = self.store.log
+        with self._reading() as state:
+            hits = search(state, self._tail.behind(state), log, view, query, limit=recipe.candidates, meant=vector)
+            events = [(log.event(hit.seq), log.row(hit.seq).commits()[0]) for hit in hits if hit.text]
+        if len(events) < 2:
+            return Ranked()
+        reranker = self._rerankers.get(recipe)
+        if reranker is None:
+            reranker = self._rerankers.setdefault(recipe, Reranker(self.store, recipe, now=self._now, random=self._random))
+        return reranker.ranked(query, events)
 
     def _check_may_add(self, draft: Draft) -> None:
         if self._principal is not None:

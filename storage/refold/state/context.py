@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -45,18 +45,27 @@ class Context:
     tokens: int
     citations: tuple[str, ...]
     unmeant: str = ""  # as in what a search found
+    unranked: str = ""
 
 
 def context(
-    state: State, tail: Sequence[Event], log: Log, view: View, query: str, *, tokens: int = 300, meant: bytes | None = None
+    state: State,
+    tail: Sequence[Event],
+    log: Log,
+    view: View,
+    query: str,
+    *,
+    tokens: int = 300,
+    meant: bytes | None = None,
+    points: Mapping[int, int] | None = None,
 ) -> Context:
     """Return what helps to answer a query. Facts take at most half of the budget; a line that does not fit is left out. Raises Usage.
 
-    `meant` is the query's vector where a model makes them.
+    `meant` and `points` are as in a search.
     """
     if tokens < 1:
         raise Usage("the budget of tokens is below one")
-    hits = search(state, tail, log, view, query, limit=EVENTS_MAX, meant=meant)
+    hits = search(state, tail, log, view, query, limit=EVENTS_MAX, meant=meant, points=points)
     held = _facts(state, log, view, query)
     holding = [fact for fact in held.values() if fact.standing is Standing.HOLDS]
     found = _ranked([*holding, *denials(state, log, view, DENIED_TOO)], query, hits)

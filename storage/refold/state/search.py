@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -51,6 +51,7 @@ class Found:
     hits: list[Hit]
     left_out: dict[str, int]
     unmeant: str = ""  # why a model gave no vector of the query, where one is asked: what was found shares words with it
+    unranked: str = ""  # why a model did not rerank what was found, where one is asked: a fault of the call, or the code of an error
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +77,15 @@ def search(
     explain: bool = False,
     recipe: Recipe | None = None,
     meant: bytes | None = None,
+    points: Mapping[int, int] | None = None,
 ) -> list[Hit]:
     """Return the events that say most about a query, best first. `tail` is every event of the log behind the state, in order.
 
     The view must be one that somebody chose: with an empty scope and no labels it is the operator's, who sees everything. `meant` is the
-    query's vector where a model makes them: without it, words alone are compared.
+    query's vector where a model makes them: without it, words alone are compared. `points` is what a model that reranks gives some events,
+    by their seqs, in 1/4096.
     """
-    return find(state, tail, log, view, query, limit=limit, explain=explain, recipe=recipe, meant=meant).hits
+    return find(state, tail, log, view, query, limit=limit, explain=explain, recipe=recipe, meant=meant, points=points).hits
 
 
 def find(
@@ -96,6 +99,7 @@ def find(
     explain: bool = False,
     recipe: Recipe | None = None,
     meant: bytes | None = None,
+    points: Mapping[int, int] | None = None,
 ) -> Found:
     """Search, and say what was left out. Raises Usage, Corrupt."""
     if limit < 1:
@@ -103,6 +107,7 @@ def find(
     searcher = searcher_of(state, recipe or recipes.search())
     with searcher.turn:
         scored, left_out = searcher.score(tail, view, query, meant)
+    scored = scored.reranked(points) if points else scored
     hits: list[Hit] = []
     for row in range(len(scored.seqs)):
         if len(hits) == limit:
@@ -122,6 +127,11 @@ class Scored:
     seqs: np.ndarray
     tail: list[Event | None]
     parts: dict[str, np.ndarray]
+
+    def reranked(self, points: Mapping[int, int]) -> Scored:
+        """Return the same candidates in the order that these points give them, which are added to the scores of events by their seqs."""
+        given = np.array([points.get(seq, 0) for seq in self.seqs.tolist()], np.int64)
+        return _in_order(self.seqs, self.tail, {**self.parts, "reranked": given})
 
     def hit(self, row: int, log: Log, *, explain: bool) -> Hit:
         """Return one candidate with its text. Raises KeyMissing where the event was erased."""
@@ -286,9 +296,8 @@ class Searcher:
         }
         if likeness and self.recipe.vectors:
             parts["likeness"] = likeness.at(at) * fixed(self.recipe.vectors.weight) // UNIT
-        order = np.lexsort((seqs, -np.sum(list(parts.values()), axis=0)))
-        tail = [self._corpus.tail[event - folded] if event >= folded else None for event in events[order].tolist()]
-        return Scored(seqs[order], tail, {name: part[order] for name, part in parts.items()})
+        tail = [self._corpus.tail[event - folded] if event >= folded else None for event in events.tolist()]
+        return _in_order(seqs, tail, parts)
 
     def _cues(self, events: np.ndarray, asked: Asked) -> dict[str, np.ndarray]:
         weights, columns = self.recipe.query.cues, self._corpus.columns
@@ -310,6 +319,12 @@ class Searcher:
     def _context_only(self, events: np.ndarray) -> np.ndarray:
         """Return which events are nobody's words."""
         return np.isin(self._corpus.columns.role[events], CONTEXT_ONLY)
+
+
+def _in_order(seqs: np.ndarray, tail: Sequence[Event | None], parts: dict[str, np.ndarray]) -> Scored:
+    """Return candidates best first, by (score, seq)."""
+    order = np.lexsort((seqs, -np.sum(list(parts.values()), axis=0)))
+    return Scored(seqs[order], [tail[row] for row in order.tolist()], {name: part[order] for name, part in parts.items()})
 
 
 @lru_cache(maxsize=4)
