@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sqlite3
+from base64 import b64encode, urlsafe_b64encode
 from contextlib import closing
-from uuid import uuid4
+from random import Random
+from uuid import UUID, uuid4
 
 import numpy as np
 import pytest
@@ -99,6 +101,56 @@ def test_a_short_name_is_not_found_within_the_ids_of_other_programs_and_found_be
         assert not scan([tmp_path], Needles.of(["ada", "deb"])).hits
         database.execute("insert into t values (?)", [f"{ids[0]} of ada"])
         database.commit()
+    assert {hit.needle for hit in scan([tmp_path], Needles.of(["ada", "deb"])).hits} == {0}
+
+
+RANDOM = Random(5)
+
+
+def around(name: bytes, before: int, after: int) -> bytes:
+    """Return random bytes with a name in them, as chance writes it."""
+    return RANDOM.randbytes(before) + b"\0" + name + b"\0" + RANDOM.randbytes(after)
+
+
+BASE64_DRAWN = b64encode(RANDOM.randbytes(45)).decode()
+DRAWN = {
+    "uuid": [str(UUID(bytes=around(b"Ada", 10, 1))), str(UUID(bytes=around(b"deb", 4, 7)))],
+    "hex": [around(b"Ada", 5, 6).hex(), around(b"deb", 20, 7).hex()],
+    "short hex": ["93f2a71c0ada4de7"],
+    "base64": [b64encode(around(b"Ada", at, 40 - at)).decode() for at in range(20, 23)],
+    "url-safe base64": [urlsafe_b64encode(around(b"deb", at, 40 - at)).decode() for at in range(20, 23)],
+    "letters of base64": [BASE64_DRAWN[:20] + "/Ada+" + BASE64_DRAWN[20:], BASE64_DRAWN[:30] + "0DEB7" + BASE64_DRAWN[30:]],
+}
+SAID = {
+    "a cell": "Ada",
+    "a word": "the run of ada failed",
+    "a path": "/home/ada/projects/memories/of/everybody/notes",
+    "base64 of a sentence": b64encode(b"what somebody wrote of Ada, with more behind it").decode(),
+    "base64 of a name": b64encode(b"Ada Brandt").decode(),
+    "base64 of a form of others": b64encode(b"\x0a\x03Ada\x12\x0bAda, Berlin\x1a\x05likes\x22\x08rye bread" * 2).decode(),
+    "base64 of latin-1": b64encode("Ada aß Brötchen am Fluß, später übrigens auch Äpfel".encode("latin-1")).decode(),
+    "digits of a sentence": b"what somebody wrote of Ada".hex(),
+    "digits of a name": b"for Ada".hex(),
+}
+
+
+def database(path, cells) -> None:
+    with closing(sqlite3.connect(path / "a.db")) as made:
+        made.execute("create table t (a text)")
+        made.executemany("insert into t values (?)", [[each] for each in cells])
+        made.commit()
+
+
+@pytest.mark.parametrize("form", DRAWN)
+def test_a_short_name_is_not_found_in_what_ids_and_tokens_of_other_programs_spell(tmp_path, form):
+    database(tmp_path, DRAWN[form])
+    assert [hit.encoding for hit in scan([tmp_path], Needles.of(["ada", "deb"])).hits] == []
+
+
+@pytest.mark.parametrize("said", SAID)
+def test_a_short_name_that_somebody_wrote_is_found_among_what_was_drawn(tmp_path, said):
+    drawn = [each for cells in DRAWN.values() for each in cells]
+    database(tmp_path, [*drawn, SAID[said], *drawn])
     assert {hit.needle for hit in scan([tmp_path], Needles.of(["ada", "deb"])).hits} == {0}
 
 

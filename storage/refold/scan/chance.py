@@ -2,7 +2,8 @@
 
 Ciphertext, keys, digests and random ids are every value about as often as every other. Three letters stand in a MiB of such bytes with
 a probability of about a quarter, and `ada` in one of two hundred digests. So short needles are looked for in all that was written, and
-not in what was drawn: in a file of Refold the two are told apart by its form, and in files of others only ids in hexadecimal digits are.
+not in what was drawn: in a file of Refold the two are told apart by its form. In files of others ids and digests in hexadecimal digits
+are, and tokens in base64, as they stand and as what they spell: a database of ten thousand ids spells any name of three letters.
 
 A needle is short below FREE_MIN letters (below HEX_MIN where hexadecimal digits can spell it). Chance writes one that is not so with a
 probability below 2^-17 in a GiB of ciphertext or keys, and in 8 MiB of digests. A stretch of PRINTABLE_MIN printable characters that
@@ -31,7 +32,15 @@ HEX_DIGITS = re.compile(r"[0-9a-fA-F]+")
 PRINTABLE = re.compile(rb"(?:[\t\n\r -~]|[\xc3-\xc5][\x80-\xbf]){%d,}" % PRINTABLE_MIN)
 DRAWN_HEX = re.compile(rb"(?<![0-9A-Za-z])[0-9a-f]{16,}(?![0-9A-Za-z])")
 DRAWN_BASE64 = re.compile(rb"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{40,}={0,2}(?![A-Za-z0-9+/=])")
-ID = re.compile(rb"(?:[0-9a-f]{32,}|[0-9A-F]{32,}|(?i:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}))")
+ID = re.compile(rb"(?:[0-9a-f]{16,}|[0-9A-F]{16,}|(?i:[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}))")
+TOKEN = re.compile(rb"[A-Za-z0-9+/_-]{40,}")
+TOKEN_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-"
+REACH = 96  # bytes around a match by which it is told what it stands in
+CLASSES = bytes(0 if 65 <= byte <= 90 else 1 if 97 <= byte <= 122 else 2 if 48 <= byte <= 57 else 3 for byte in range(256))
+MIXED_MIN = 0.42  # of two neighbours in base64 of random bytes 0.64 are of two classes; in words and paths a third
+LETTERS_MIN = 0.2  # of either case; in such base64 0.41
+UNPRINTABLE_MAX = 1 / 3  # of random bytes 0.63 are not printable
+PRINTED = bytes(range(32, 127)) + b"\t\n\r"
 ID_BYTES = b"0123456789abcdefABCDEF-"
 
 
@@ -41,12 +50,45 @@ def is_short(text: str) -> bool:
     return size < FREE_MIN or (size < HEX_MIN and HEX_DIGITS.fullmatch(text) is not None)
 
 
-def in_id(data: bytes, start: int, end: int) -> bool:
-    """Whether a stretch stands within a random id or digest, written in hexadecimal digits as a word of its own."""
-    before = data[:start]
-    first, last = len(before.rstrip(ID_BYTES)), len(data) - len(data[end:].lstrip(ID_BYTES))
-    ids = (each for each in ID.finditer(data, first, last) if each.start() <= start and end <= each.end())
-    return any(len(set(each[0].lower())) > DISTINCT_MIN for each in ids)
+def in_drawn(data: bytes, start: int, end: int, *, spelled: bool = False) -> bool:
+    """Whether a stretch stands within an id, a digest or a token that was drawn, written in hexadecimal digits or base64.
+
+    Where what stands there is what it spells, that has to be random too: else somebody wrote it.
+    """
+    ids = _around(ID, ID_BYTES, data, start, end)
+    if any(len(set(each.lower())) > DISTINCT_MIN and not (spelled and _says_something(each)) for each in ids):
+        return True
+    return any(_is_mixed(each) and all(map(is_random, _readings(each))) for each in _around(TOKEN, TOKEN_BYTES, data, start, end))
+
+
+def _around(form: re.Pattern[bytes], letters: bytes, data: bytes, start: int, end: int) -> list[bytes]:
+    """Return what is of a form and holds a stretch."""
+    first, last = len(data[:start].rstrip(letters)), len(data) - len(data[end:].lstrip(letters))
+    return [each[0] for each in form.finditer(data, first, last) if each.start() <= start and end <= each.end()]
+
+
+def _says_something(spelled: bytes) -> bool:
+    digits = spelled.replace(b"-", b"")
+    return not is_random(bytes.fromhex(digits[: len(digits) // 2 * 2].decode()))
+
+
+def _is_mixed(token: bytes) -> bool:
+    """Whether capital and small letters, digits and signs follow each other as they do in base64 of random bytes, not as in words."""
+    kinds = np.frombuffer(token.translate(CLASSES), np.uint8)
+    is_of_both = min(np.count_nonzero(kinds == kind) for kind in (0, 1)) >= LETTERS_MIN * len(kinds)
+    return bool(is_of_both and np.count_nonzero(kinds[1:] != kinds[:-1]) >= MIXED_MIN * len(kinds))
+
+
+def _readings(token: bytes) -> list[bytes]:
+    """Return what a token spells in base64, wherever in it that begins."""
+    plain = token.replace(b"-", b"+").replace(b"_", b"/")
+    return [binascii.a2b_base64(plain[skipped : skipped + (len(plain) - skipped) // 4 * 4]) for skipped in range(4)]
+
+
+def is_random(raw: bytes) -> bool:
+    """Whether bytes are as random ones are: no text, and much of them cannot be printed."""
+    unprintable = len(raw.translate(None, PRINTED))
+    return not is_text(raw) and unprintable > UNPRINTABLE_MAX * len(raw)
 
 
 def is_drawn(value: bytes) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from refold.scan import chance, contained, spelled
@@ -9,11 +10,20 @@ from refold.scan.contained import Undecodable
 from refold.scan.joined import Data, New, Stretches
 from refold.scan.needles import Needles
 from refold.scan.search import Search
+from refold.scan.spelled import Spelling
 
 SPELLED_MIN = 8  # bytes
 DEPTH_MAX = 5  # encodings inside each other
 ARCHIVES = frozenset({"gzip", "zlib", "zstd", "bzip2", "xz", "zip", "tar"})  # what is in them is a file, and has to be decodable
 COMPRESSED = frozenset({"gzip", "zlib", "zstd", "bzip2", "xz"})  # whose own bytes spell nothing
+
+
+IsChance = Callable[[int], bool]
+
+
+def never(at: int) -> bool:
+    """Say that nothing at an offset was drawn."""
+    return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +84,11 @@ class Looker:
             view.reasons.append(_at(path, known))
         self._inside(data, path, view, is_whole=True)
 
-    def _inside(self, data: Data, path: tuple[str, ...], view: View, *, is_whole: bool = False, new: New | None = None) -> None:
+    def _inside(
+        self, data: Data, path: tuple[str, ...], view: View, *, is_whole: bool = False, new: New | None = None, is_chance: IsChance = never
+    ) -> None:
         found = Stretches(data, new)
-        self._raw(found, path, view)
+        self._raw(found, path, view, is_chance)
         if len(path) > DEPTH_MAX or len(data) < SPELLED_MIN:
             return
         kind, is_read = contained.kind_of(data), True
@@ -88,7 +100,7 @@ class Looker:
         elif is_whole and spelled.has_opaque_base64(found):
             view.reasons.append(_at(path, "base64 of something compressed or encrypted"))
         if kind is None or kind[0] not in COMPRESSED:
-            self._spelled(found, path, view)
+            self._spelled(found, path, view, is_chance)
             if kind is None or kind[0] == "pickle" or not is_read:
                 # What is spelled in something ends where it ends, and more comes behind it.
                 for name, plain in contained.embedded(data, first=int(is_read)):
@@ -109,16 +121,17 @@ class Looker:
             return False
         return True
 
-    def _spelled(self, found: Stretches, path: tuple[str, ...], view: View) -> None:
+    def _spelled(self, found: Stretches, path: tuple[str, ...], view: View, is_chance: IsChance) -> None:
         """Look into everything that is spelled otherwise."""
         for spelling in spelled.spellings(found):
             inner = View()
-            self._inside(spelling.raw, (*path, spelling.encoding), inner, new=spelling.new)
+            is_drawn = _chance(found.data, spelling, is_chance)
+            self._inside(spelling.raw, (*path, spelling.encoding), inner, new=spelling.new, is_chance=is_drawn)
             view.seen += [Seen(each.needle, each.encoding, spelling.origin(each.offset)) for each in inner.seen]
             view.encodings |= inner.encodings
 
-    def _raw(self, found: Stretches, path: tuple[str, ...], view: View) -> None:
-        for each in self._search.find(found.data):
+    def _raw(self, found: Stretches, path: tuple[str, ...], view: View, is_chance: IsChance = never) -> None:
+        for each in self._search.find(found.data, is_chance):
             view.encodings.add(each.encoding)
             view.seen.append(Seen(each.needle, " > ".join([*path, each.encoding]), each.offset))
         if self.needles.numbers:
@@ -145,3 +158,20 @@ def nearest(seen: list[Seen]) -> list[Seen]:
 
 def _at(path: tuple[str, ...], reason: str) -> str:
     return f"{reason}, in {' > '.join(path)}" if path else reason
+
+
+def _chance(data: Data, spelling: Spelling, outer: IsChance) -> IsChance:
+    """Return what says whether the letters that spell something at an offset are those of an id or token that was drawn.
+
+    What is spelled within something drawn is `outer`'s to say.
+    """
+    if (place := spelling.place) is None:
+        return never if outer is never else lambda at: outer(spelling.origin(at))
+
+    def is_chance(at: int) -> bool:
+        start = place(at)
+        first = max(start - chance.REACH, 0)
+        around = bytes(memoryview(data)[first : start + chance.REACH])
+        return outer(start) or chance.in_drawn(around, start - first, start - first + 1, spelled=True)
+
+    return is_chance

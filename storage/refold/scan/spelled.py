@@ -50,6 +50,7 @@ class Spelling:
     raw: bytes
     origin: Callable[[int], int]
     new: New | None = None  # where nearly all of it stood there as it is: what did not
+    place: Callable[[int], int] | None = None  # where, for an offset of these, the very letters stand that spell it
 
 
 def spellings(found: Stretches) -> Iterator[Spelling]:
@@ -120,7 +121,7 @@ def _base64(found: Stretches) -> Iterator[Spelling]:
     if runs:
         raw = runs.raw.translate(URL_SAFE, b"\r\n") + b"AAAAAAA"
         pieces = [binascii.a2b_base64(raw[skipped : skipped + (len(raw) - skipped) // 4 * 4]) for skipped in range(4)]
-        yield _together("base64", pieces, runs, 4 / 3)
+        yield _together("base64", pieces, runs, (4, 3), b"\r\n")
 
 
 def _hex(found: Stretches) -> Iterator[Spelling]:
@@ -131,7 +132,7 @@ def _hex(found: Stretches) -> Iterator[Spelling]:
     runs = found.joined(HEX)
     if runs:
         values = HEX_VALUES[np.frombuffer(runs.raw.translate(None, NOT_HEX) + b"0", dtype=np.uint8)]
-        yield _together("hex", [_paired(values[skipped:]).tobytes() for skipped in range(2)], runs, 2.0)
+        yield _together("hex", [_paired(values[skipped:]).tobytes() for skipped in range(2)], runs, (2, 1), NOT_HEX)
 
 
 def _paired(values: np.ndarray) -> np.ndarray:
@@ -140,10 +141,35 @@ def _paired(values: np.ndarray) -> np.ndarray:
     return ((high << 4) | low) & (((high | low) >> 7) - 1)
 
 
-def _together(encoding: str, pieces: list[bytes], runs: Joined, share: float) -> Spelling:
-    """Put the readings from each place where a stretch may begin one after the other."""
-    size = len(pieces[0])
-    return Spelling(encoding, b"".join(piece.ljust(size, b"\0") for piece in pieces), lambda at: runs.origin(int(at % size * share)))
+def _together(encoding: str, pieces: list[bytes], runs: Joined, share: tuple[int, int], left_out: bytes) -> Spelling:
+    """Put the readings from each place where a stretch may begin one after the other. So many letters spell so many bytes."""
+    size, (letters, bytes_of) = len(pieces[0]), share
+    placed = _Placed(runs, left_out)
+    return Spelling(
+        encoding,
+        b"".join(piece.ljust(size, b"\0") for piece in pieces),
+        lambda at: runs.origin(at % size * letters // bytes_of),
+        place=lambda at: placed.letter(at // size + at % size * letters // bytes_of),
+    )
+
+
+class _Placed:
+    """Where each letter of some stretches stood, worked out once something is met that may be chance."""
+
+    def __init__(self, runs: Joined, left_out: bytes) -> None:
+        self._runs = runs
+        self._left_out = left_out
+        self._letters: np.ndarray | None = None
+
+    def letter(self, number: int) -> int:
+        """Return where a letter stood, by its number among all that are not left out."""
+        if self._letters is None:
+            kept = np.ones(256, dtype=bool)
+            kept[list(self._left_out)] = False
+            self._letters = np.flatnonzero(kept[np.frombuffer(self._runs.raw, np.uint8)])
+        at = int(self._letters[min(number, len(self._letters) - 1)])
+        run = max(int(np.searchsorted(self._runs.starts, at, side="right")) - 1, 0)
+        return int(self._runs.origins[run]) + at - int(self._runs.starts[run])
 
 
 def _scaled(runs: Joined, share: float) -> Callable[[int], int]:
