@@ -74,6 +74,7 @@ class Evaluation:
     categories: Mapping[str, Scores]
     missed: tuple[int, ...]  # questions, counted from 1, of which some evidence is not among the first twenty
     unknown: int = 0  # pieces of evidence that are in no event: nobody could have found them
+    unaided: int = 0  # searches that went without a model which the search recipe names
 
 
 def read(path: Path) -> list[Question]:

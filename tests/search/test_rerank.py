@@ -143,6 +143,19 @@ def test_without_a_whole_answer_the_order_is_that_of_search_and_it_says_so(memor
     assert (warning.severity, fault.value in warning.message) == ("warning", True)
 
 
+def test_an_evaluation_says_how_often_the_model_did_not_help(
+    memory: Memory, server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    say(memory, *SAID)
+    questions = tmp_path / "questions.jsonl"
+    questions.write_text(json.dumps([{"question": ASKED, "evidence": ["chat:ada-1#1"], "user": "ada"}]))
+    assert memory.evaluate(questions).unaided == 0
+    server.script = lambda asked: failure(503)
+    assert memory.evaluate(questions).unaided == 2  # the first is asked once before it is timed
+    assert main(["eval", str(questions), *(f"--{name}={getattr(memory.places, name)}" for name in ("store", "vault", "root"))]) == 0
+    assert "did not help in 2 searches" in capsys.readouterr().err
+
+
 def test_where_no_recording_could_be_written_nothing_is_sent(memory: Memory, server: Server, places: Places):
     say(memory, *SAID)
     recipe = recipes.search().rerank

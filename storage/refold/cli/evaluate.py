@@ -11,6 +11,7 @@ from refold.cli import arguments
 from refold.cli.command import FORMAT_VERSION, Command, opened, shortfalls
 from refold.cli.envelope import Finding, Outcome
 from refold.cli.visible import plural, table, visible
+from refold.errors import ModelFailed
 
 if TYPE_CHECKING:
     from refold.evaluation import Evaluation, Scores
@@ -28,7 +29,7 @@ def _run(given: Namespace) -> Outcome:
     rows = [(visible(name), *_cells(each)) for name, each in {**_shown(found.categories), "total": found.total}.items()]
     head = ("category", "questions", *(f"recall@{k}" for k in found.total.recall), "answer@10", "p50", "p95")
     lines = [*table(rows, head=head), "", f"{plural(len(found.missed), 'question')} whose evidence is not all among the first twenty"]
-    return Outcome(_data(found), lines, [*missing, *_unknown(found)], format_version=FORMAT_VERSION)
+    return Outcome(_data(found), lines, [*missing, *_unknown(found), *_unaided(found)], format_version=FORMAT_VERSION)
 
 
 def _shown(categories: Mapping[str, Scores]) -> Mapping[str, Scores]:
@@ -52,12 +53,20 @@ def _unknown(found: Evaluation) -> list[Finding]:
     return [Finding("RF-EVAL-001", "warning", message, remediation="refold help eval")]
 
 
+def _unaided(found: Evaluation) -> list[Finding]:
+    if not found.unaided:
+        return []
+    message = f"a model that the search recipe names did not help in {plural(found.unaided, 'search', 'searches')}: no figures of it"
+    return [Finding(ModelFailed.code, "warning", message, remediation="refold help eval")]
+
+
 def _data(found: Evaluation) -> dict[str, object]:
     return {
         "total": _scores_data(found.total),
         "categories": {name: _scores_data(each) for name, each in found.categories.items()},
         "missed": list(found.missed),
         "unknown": found.unknown,
+        "unaided": found.unaided,
     }
 
 

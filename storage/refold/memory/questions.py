@@ -71,15 +71,18 @@ class Questions(Ask):
         from refold import evaluation, recipes
 
         self._operator_only()
-        asked = evaluation.read(Path(questions))
+        asked, faults = evaluation.read(Path(questions)), list[str]()
 
         def find(question: evaluation.Question) -> list[Hit]:
             user = user_id or question.user
-            return self.search(question.text, user_id=user, agent_id=agent_id, run_id=run_id, limit=evaluation.KS[-1])
+            answer = self.find(question.text, user_id=user, agent_id=agent_id, run_id=run_id, limit=evaluation.KS[-1])
+            faults.extend(filter(None, [answer.unmeant or answer.unranked]))
+            return answer.hits
 
         found = evaluation.evaluate(asked, find, stop=recipes.search().index.stop, timer=time.perf_counter)
         known = self._names()
-        return replace(found, unknown=sum(one not in known for question in asked for one in question.evidence))
+        unknown = sum(one not in known for question in asked for one in question.evidence)
+        return replace(found, unknown=unknown, unaided=len(faults))
 
     def _names(self) -> set[str]:
         """Return all that evidence may call an event, of every event that there is."""
