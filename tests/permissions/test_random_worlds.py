@@ -124,6 +124,17 @@ def stated(memory: Memory) -> set[bytes]:
 @settings(max_examples=EXAMPLES, phases=(Phase.generate,))  # to make a failing world smaller would take minutes
 @given(st.lists(EVENT, min_size=6, max_size=12), st.sampled_from((CHILD, GUEST, BOTH)), st.sampled_from((1, 2)))
 def test_no_answer_depends_on_what_is_hidden(base: Path, events: list[Any], who: Principal, share: int):
+    require_same(base, events, who, share)
+
+
+def test_the_name_of_a_hidden_assistant_leads_to_no_document_of_its_session(base: Path):
+    hidden = {"user_id": "ada", "author": "Ruth", "audience": ["doctor"], "role": "assistant"}
+    seen = {"user_id": "ben", "audience": [], "role": "document"}
+    require_same(base, [("Hello.", hidden, "8", 4), ("I live in Berlin.", seen, "8", 5)], GUEST, 1)
+
+
+def require_same(base: Path, events: list[Any], who: Principal, share: int) -> None:
+    """Tell two memories the same, one without what is hidden, and hold what they answer against each other."""
     every = world(events)
     shown = [statement if sees(who, statement) else None for statement in every]
     users = who.users or ("ada", "ben")

@@ -83,7 +83,7 @@ class Rows:
             self._labels[audience] = (AUDIENCE, audience_text(event.audience))
         speaker = speaker_of(event)
         name = event.speaker_name
-        if speaks:
+        if speaks and event.speaker is not None:  # else the document would be found by the name of whoever answers in it
             self._named(speaker, name)
         words = words_of(event.text)
         self._postings.add(event, words, spoken=speaks)
