@@ -350,6 +350,7 @@ def test_points_are_differences_within_one_answer(server: Server):
         ('api_base = "http://127.0.0.1:8000/v1"', 'api_base = ""', "api_base"),
         ("[limits]", "[extra_body]\nx = 1\n[limits]", "extra_body"),
         ("[limits]", "[parameters]\ntop_n = 3\n[limits]", "parameters.top_n"),
+        ("concurrency = 8", "concurrency = 8\ncost = 5", "limits.cost"),
     ],
 )
 def test_a_recipe_is_checked_key_by_key(old: str, new: str, said: str):

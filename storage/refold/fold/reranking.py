@@ -54,6 +54,7 @@ class RerankRecipe:
         """Read a recipe. Raises Usage, naming the key and what is expected."""
         reader = Reader(name)
         top = reader.table(reader.parsed(text), "", needed=NEEDED, optional=OPTIONAL)
+        reader.table(top.get("limits", {}), "limits", optional=("concurrency",))  # a search asks once: no other limit would be kept to
         table = reader.table(top["rerank"], "rerank", needed=RERANK)
         numbers = {key: float(reader.number(table[key], f"rerank.{key}")) for key in ("weight", "query_seconds")}
         for key in numbers:
