@@ -15,9 +15,8 @@ from urllib.parse import unquote
 
 from refold.model import Span
 
-WORD = re.compile(
-    "[^\\W_]+(?:[\u0900-\u0963\u0966-\u0dff]+[^\\W_]*)*"
-)  # the vowel signs of Indian scripts are parts of words, and no letters
+# The vowel signs of Indian scripts are parts of words, and no letters.
+WORD = re.compile("[^\\W_]+(?:[\u0900-\u0963\u0966-\u0dff]+[^\\W_]*)*")
 _WORD_OF_ASCII = re.compile("[a-z0-9]+")
 _DIGITS = {chr(zero + digit): str(digit) for zero in (0x660, 0x6F0, 0x966, 0x9E6, 0xE50) for digit in range(10)}
 _LETTERS = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i", "ħ": "h", "ŧ": "t"}

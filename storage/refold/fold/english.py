@@ -251,9 +251,8 @@ NOT_NAMES = (
 """)
 )
 AUXILIARY_NAMES = _words("will may")  # people are called so too
-OF_NAMES = _words(
-    "one school home work people women men kids children day first second third"
-)  # with a capital, behind the first word of a name
+# Behind the first word of a name, with a capital letter.
+OF_NAMES = _words("one school home work people women men kids children day first second third")
 NAME_PARTICLES = _words("de la le van von der den del di da do dos du al bin ibn ben el ter zu")
 NAME_LINKS = NAME_PARTICLES | _words("of am an im sur upon les und & y e the 's")
 TITLES = _words("dr mr mrs ms prof st dr. mr. mrs. ms. prof. st. aunt uncle sir")

@@ -171,29 +171,8 @@ def _noun(slot: Slot, scene: Scene, at: int, until: str | None) -> Filled:
 
 
 _BREAKS = frozenset(("when", "once", "because", "but", "so", "if", "unless", "although", "though", "while", "which", "until"))
-_BREAKS_AFTER_COMMA = _BREAKS | frozenset(
-    (
-        "since",
-        "i",
-        "we",
-        "and",
-        "then",
-        "please",
-        "as",
-        "he",
-        "she",
-        "they",
-        "can",
-        "could",
-        "would",
-        "will",
-        "any",
-        "how",
-        "what",
-        "do",
-        "is",
-    )
-)
+_SUBJECTS_AND_QUESTIONS = "since i we and then please as he she they can could would will any how what do is"
+_BREAKS_AFTER_COMMA = _BREAKS | frozenset(_SUBJECTS_AND_QUESTIONS.split())
 _COURTESIES = frozenset(english.TAIL) | {","}
 
 

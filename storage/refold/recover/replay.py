@@ -84,8 +84,8 @@ def replay(
 ) -> FoldReport:
     """Fold the entries from where a state ends up to `until`, and publish. Raises Corrupt, Moved, Locked, WriteFailed."""
     relations, recipe = recipes.relations(), recipes.search()
-    end = point(store, until)
-    work = Fold(store, state, relations=relations, recipe=recipe, until=end, random=random, model=model, vectors=vectors)
+    until_point = point(store, until)
+    work = Fold(store, state, relations=relations, recipe=recipe, until=until_point, random=random, model=model, vectors=vectors)
     if work.plan.first != state.size or work.plan.reason not in (Reason.NEW, Reason.NOTHING, Reason.FIRST):
         raise Corrupt(f"the entries below {until} would all have to be read again: {work.plan.reason.value}", hint="refold audit --log")
     for first, end in work.plan.batches:
