@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
+import pytest
 
-from refold import folding, ingest, recipes
+from refold import files, folding, ingest, recipes
 from refold.erase.model import Decision, Footprint, Mode, Reached, Request, Target
 from refold.erase.prove import gathering_of
 from refold.erase.run import run
+from refold.errors import WriteFailed
 from refold.fold.ground import fold_batch
 from refold.keys.subjects import alias_tag, suppressed_alias
 from refold.log.events import SubjectEntry
@@ -25,6 +29,8 @@ from refold.state.tables import TABLES
 from refold.store import Places, Store, create, open_store
 from refold.store import places as find_places
 from tests.conftest import now
+from tests.journal import CALLS
+from tests.log import Disk
 
 CANARY = "canary-7f3a"
 
@@ -165,3 +171,19 @@ def everything_under(places: Places) -> bytes:
     tops = (places.store, places.vault, places.root)
     paths = [path for top in tops for path in sorted(top.rglob("*"))]
     return b"\0".join(str(path).encode() + b"\0" + (path.read_bytes() if path.is_file() else b"") for path in paths)
+
+
+def stopped(memory: Memory, request_id: bytes, *, once: Path) -> None:
+    """Run an erasure on a disk that is full once something is there."""
+
+    def step(number: int, name: str, call: Callable[[], Any]) -> Any:
+        if name == "write" and once.exists():
+            raise OSError(errno.ENOSPC, "full")
+        return None if name == "fsync" else call()
+
+    kept, files.os = files.os, Disk(step, calls=CALLS)  # ty: ignore[invalid-assignment]
+    try:
+        with pytest.raises(WriteFailed):
+            memory.erase_run(request_id)
+    finally:
+        files.os = kept

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -16,13 +15,13 @@ from refold import disclaimers, files, journal, register
 from refold.erase import conclusion, dockets, prove
 from refold.erase.dockets import Docket
 from refold.erase.model import Footprint, Reached, Request, Stage
-from refold.errors import Blocked, Corrupt, KeyMissing, WriteFailed
+from refold.errors import Blocked, Corrupt, KeyMissing
 from refold.memory import Memory
 from refold.model import EventId
 from refold.recover.intents import KNOWN
 from refold.store import open_store
 from tests.cli.conftest import Shell
-from tests.erase.small import CANARY, approved, event, filled
+from tests.erase.small import CANARY, approved, event, filled, stopped
 from tests.journal import CALLS, unsynced
 from tests.log import Disk
 
@@ -120,18 +119,7 @@ def test_a_run_that_is_refused_leaves_no_docket(memory: Memory):
 def test_a_run_that_failed_between_is_ended_by_a_recovery_and_certified_or_run_again(memory: Memory, sealed: bool):
     request_id = approved(memory)
     mark = memory.store.vault.keys / "epoch-000002" / "SEALED" if sealed else dockets.path_of(memory.store, request_id)
-
-    def step(number: int, name: str, call: Callable[[], Any]) -> Any:
-        if name == "write" and mark.exists():
-            raise OSError(errno.ENOSPC, "full")
-        return None if name == "fsync" else call()
-
-    kept, files.os = files.os, Disk(step, calls=CALLS)  # ty: ignore[invalid-assignment]
-    try:
-        with pytest.raises(WriteFailed):
-            memory.erase_run(request_id)
-    finally:
-        files.os = kept
+    stopped(memory, request_id, once=mark)
     assert [one.stage for one in memory.erase_requests()] == [Stage.RUNNING]
     with pytest.raises(Blocked):
         memory.erase_run(request_id)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,15 +10,14 @@ from typing import Any
 
 import pytest
 
-from refold import files, journal
+from refold import journal
 from refold.erase import dockets, run
 from refold.erase.model import Selector, Stage
-from refold.errors import Blocked, NotAllowed, SubjectErased, Usage, WriteFailed
+from refold.errors import Blocked, NotAllowed, SubjectErased, Usage
 from refold.memory import Memory
 from refold.model import AliasKind
-from tests.erase.small import approved, filled
-from tests.journal import CALLS, unsynced
-from tests.log import Disk
+from tests.erase.small import approved, filled, stopped
+from tests.journal import unsynced
 from tests.mcp.test_tools import ask
 
 RUTH, BEN = (Selector(aliases=((AliasKind.HANDLE, name),)) for name in ("ruth", "ben"))
@@ -101,19 +99,7 @@ def test_another_request_for_the_same_person_says_that_it_is_dark_and_keeps_noth
 
 def test_nothing_is_asked_for_while_an_erasure_may_yet_be_completed(memory: Memory):
     request_id = approved(memory)
-    docket = dockets.path_of(memory.store, request_id)
-
-    def step(number: int, name: str, call: Callable[[], Any]) -> Any:
-        if name == "write" and docket.exists():
-            raise OSError(errno.ENOSPC, "full")
-        return None if name == "fsync" else call()
-
-    kept, files.os = files.os, Disk(step, calls=CALLS)  # ty: ignore[invalid-assignment]
-    try:
-        with pytest.raises(WriteFailed):
-            memory.erase_run(request_id)
-    finally:
-        files.os = kept
+    stopped(memory, request_id, once=dockets.path_of(memory.store, request_id))
     assert [entry for entry in journal.entries(memory.places) if entry.forbids_changes]
     for asking in (lambda: memory.erase_request(BEN), lambda: memory.erase_hold(BEN, "a court"), lambda: memory.erase_ask(user_id="ben")):
         with pytest.raises(Blocked):
