@@ -26,6 +26,7 @@ of its own, which no finding of an audit has.
 from __future__ import annotations
 
 import errno
+import os
 from pathlib import Path
 from typing import ClassVar
 
@@ -193,4 +194,12 @@ def worded(error: Exception) -> RefoldError:
         return NotAllowed("the system forbids it", path=error.filename)
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO):
         return WriteFailed("the disk is full or refuses", path=error.filename)
+    if isinstance(error, FileNotFoundError) and error.filename and not Path(os.fsdecode(error.filename)).parent.exists():
+        return gone(os.fsdecode(error.filename))
     return RefoldError(f"a fault of refold's own: {fault(error)}")
+
+
+def gone(path: Path | str) -> StoreMissing:
+    """Return what is said where a folder that was there when the memory was opened is not there any more."""
+    message = "a folder of the memory is not there any more: somebody moved or deleted it while it was in use"
+    return StoreMissing(message, path=Path(path).parent, hint="refold audit")

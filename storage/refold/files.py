@@ -20,7 +20,7 @@ from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
 
-from refold.errors import Corrupt, Locked, NotAllowed, RefoldError, Usage, VerificationIncomplete, WriteFailed
+from refold.errors import Corrupt, Locked, NotAllowed, RefoldError, Usage, VerificationIncomplete, WriteFailed, gone
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
@@ -369,11 +369,10 @@ def _temporary(path: Path) -> Path:
 
 
 def _open_lock(path: Path) -> int:
-    flags = os.O_RDONLY | os.O_CLOEXEC
-    try:
-        return os.open(path, flags)
-    except FileNotFoundError:
-        return os.open(path, flags | os.O_CREAT, FILE_MODE)
+    for making in (0, os.O_CREAT):
+        with suppress(FileNotFoundError):
+            return os.open(path, os.O_RDONLY | os.O_CLOEXEC | making, FILE_MODE)
+    raise gone(path)
 
 
 def _flock(descriptor: int, operation: int, path: Path, wait_seconds: float | None) -> None:

@@ -192,6 +192,14 @@ def test_what_the_system_refuses_is_told_as_that(memory: Memory, monkeypatch: py
         ask(memory, ("memory_add", CALLS["memory_add"]))
 
 
+@pytest.mark.parametrize(("gone", "tool"), [("vault", "memory_search"), ("vault", "memory_add"), ("store/log/commits", "memory_add")])
+def test_a_folder_that_vanishes_while_it_serves_is_told_as_that(store: Store, memory: Memory, gone: str, tool: str):
+    place, _, rest = gone.partition("/")
+    (getattr(store.places, place) / rest).rename(store.places.store.parent / "moved")
+    with pytest.raises(ToolError, match=r"^RF-USAGE-002: a folder of the memory is not there any more.*refold audit"):
+        ask(memory, (tool, CALLS[tool]))
+
+
 def test_while_an_erasure_holds_the_log_it_is_read_and_an_agent_adds_later_under_the_same_key(store: Store, memory: Memory):
     store.log.fence(now=now, random=os.urandom)
     with pytest.raises(ToolError, match=r"^RF-LOCKED-001: .*\(the operator can run: refold status\)$"):
