@@ -355,10 +355,16 @@ def test_versions_are_handed_in_as_json_or_lines(text: str, versions: object):
     assert decided.read(text) == decided.Decided({}, versions)  # ty: ignore[invalid-argument-type]
 
 
-@pytest.mark.parametrize("text", ["7,redacted\n", '{"7": {}}', '{"7": {"text": "a", "spans": []}}', "7,concerns\n", '{"7": {"text": 3}}'])
+@pytest.mark.parametrize("text", ["7,redacted\n", '{"7": {}}', '{"7": {"text": "a", "spans": []}}', '{"7": {"text": 3}}'])
 def test_half_a_version_is_refused(text: str):
     with pytest.raises(Usage, match="not of the form"):
         decided.read(text)
+
+
+@pytest.mark.parametrize("decision", ["concerns", "namesake", "undecided"])
+def test_what_an_event_declares_is_no_mention_to_decide_about(decision: str):
+    with pytest.raises(Usage, match="an event as a whole is dark or redacted; what is declared"):
+        decided.read(f"7,{decision}\n")
 
 
 def test_a_text_is_cut_where_it_is_said_to_be():

@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+from contextlib import closing
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -97,7 +98,8 @@ def test_serve_ends_well_and_leaves_no_process(evidence):
 
 def test_prefect_keeps_no_name_no_text_and_no_place(evidence):
     database = evidence.home / "prefect.db"
-    dump = "\n".join(sqlite3.connect(database).iterdump())
+    with closing(sqlite3.connect(database)) as opened:
+        dump = "\n".join(opened.iterdump())
     assert evidence.deployment["parameters"]["origin"] in dump  # the scan can find what is there
     assert "RF-BLOCKED-001" in dump
     assert evidence.certified["request"] in dump

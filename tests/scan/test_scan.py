@@ -100,6 +100,19 @@ def test_a_database_of_sqlite_is_read_by_its_tables_and_its_log(tmp_path):
     assert {(hit.path, hit.encoding) for hit in hits} == {("a.db-wal", "sqlite > gzip > utf-8")}
 
 
+def test_what_moves_from_a_log_into_its_database_meanwhile_is_met_on_its_way(tmp_path):
+    """A server that runs writes its log back, and removes it, whenever it likes: here once the scan has looked at one file."""
+    database = sqlite3.connect(tmp_path / "a.db")
+    database.execute("pragma journal_mode = wal")
+    database.execute("create table people (name text)")
+    database.execute("pragma wal_checkpoint(truncate)")
+    with database:
+        database.execute("insert into people values (?)", (NAME,))
+    found = scan([tmp_path], NEEDLES, progress=lambda files, size: database.close())
+    assert not (tmp_path / "a.db-wal").exists()
+    assert {hit.needle for hit in found.hits} == {0}
+
+
 def test_a_database_of_duckdb_is_read_by_its_tables_and_never_called_clean(tmp_path):
     with closing(duckdb.connect(str(tmp_path / "a.duckdb"))) as database:
         database.execute("create table t as select range i, 'x' || range s from range(9)")

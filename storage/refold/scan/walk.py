@@ -21,6 +21,7 @@ from refold.scan.needles import Needles
 from refold.scan.recognised import ROOT_NAME, is_inside, is_own, is_own_name, is_sealed
 
 MAPPED_MIN = 64 << 20  # from so many bytes on a file is not read into memory
+SIDE_FILES = ("-wal", "-journal", ".wal")  # of databases: what is in them moves into the database, and they go
 Progress = Callable[[int, int], None]  # files and bytes so far
 
 
@@ -73,11 +74,16 @@ def _below(path: Path, seen: set[tuple[int, int]]) -> Iterator[Path]:
     if is_folder:
         seen.add((state.st_dev, state.st_ino))
         try:
-            names = sorted(os.listdir(path))  # noqa: PTH208
+            names = sorted(os.listdir(path), key=_turn)  # noqa: PTH208
         except (PermissionError, FileNotFoundError, NotADirectoryError):
             return  # _look says so, unless it is gone since
         for name in names:
             yield from _below(path / name, seen)
+
+
+def _turn(name: str) -> tuple[bool, str]:
+    """Return the place of a name among the others of its folder: before a database comes what may move into it while it is read."""
+    return not name.endswith(SIDE_FILES), name
 
 
 def _look(path: Path, shown: str, looker: Looker, *, is_named: bool) -> Looked | None:
