@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+import pyarrow.compute as pc
+
 from refold.fold.entities import Component, Edge, components_of
 from refold.fold.merge import Policy, Stance, decide, in_effect, stances
 from refold.fold.relations import Relations
@@ -78,6 +80,14 @@ class Sight:
     def admitted(self, claims: Iterable[Claim]) -> list[Claim]:
         """Return those of some claims that the view admits. A relation that left the vocabulary since the fold is not known any more."""
         return [claim for claim in claims if self.sees(claim) and claim.relation in self._relations]
+
+    def stances_said_in(self, entities: Iterable[int], seqs: Collection[int]) -> list[Stance]:
+        """Return what is shown of some entities, of the relations of which events with some numbers state something about any of them."""
+        of = {mention: entity for entity in entities for mention in self.mentions_of(entity)}
+        stated = self.state.lookup("assertions", list(of), ["relation", "seq"])
+        relations = set(stated.filter(pc.field("seq").isin(list(seqs)))["relation"].to_pylist())
+        narrow = self.narrowed(relations)
+        return [stance for each in narrow.stances_each(list(dict.fromkeys(of.values()))) for stance in each] if relations else []
 
     def _decide(self, entities: Sequence[int]) -> None:
         of = {mention: entity for entity in entities for mention in self.mentions_of(entity)}
