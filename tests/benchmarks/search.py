@@ -5,6 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterator
+from functools import partial
 from itertools import cycle
 from pathlib import Path
 from random import Random
@@ -12,7 +13,8 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from refold import ingest
+from refold import ingest, settings
+from refold.memory import Memory
 from refold.model import Scope, View
 from refold.search_recipe import Recipe, shipped
 from refold.state import score
@@ -55,6 +57,22 @@ def rows(size: str) -> Iterator[Row]:
             if events <= WITH_VECTORS_MAX:
                 yield from with_vectors_beside(store, state, events)
             state.close()
+        yield from told_by_a_memory(events)
+
+
+def told_by_a_memory(events: int) -> Iterator[Row]:
+    """The whole search of a memory with facts, which also says of what it finds whether that still holds."""
+    with TemporaryDirectory() as name:
+        where = big_store(Path(name), events)
+        where.close()
+        with Memory.open(where.places.store, vault=where.places.vault, root=where.places.root) as memory:
+            memory.fold()
+            of_one = partial(memory.search, user_id="ada-0")
+            for who, asking in (("one user", of_one), ("everybody", memory.seen_by(settings.load().principal("operator")).search)):
+                asked = queries()
+                asking(next(asked))
+                taken = [timed(lambda: asking(next(asked)), time.perf_counter) * 1e3 for _ in range(QUERIES)]  # noqa: B023
+                yield Row(f"search of {who} by a memory with facts of {events:,} events", statistics.median(taken), LIMITS_MS[events], "ms")
 
 
 def likening(events: int) -> Row:

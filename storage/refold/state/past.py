@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from refold.log.log import Log
 
 NAMES_MAX = 8  # of whom a query names, and of who speaks in the events
-TRIED_MAX = 32  # words and pairs of words of a query, whether anybody goes by them or not
 _NAME = re.compile(r"\w[\w'’-]*")
 
 
@@ -30,7 +29,7 @@ def marked(state: State, log: Log, view: View, query: str, hits: Sequence[Hit]) 
     """Return hits in their order, each with the values that it states and that no longer hold."""
     if state.absent is not None or not any(hit.folded for hit in hits):
         return list(hits)
-    past = _past(_stated(state, log, view, [*islice(_names(query), TRIED_MAX), *_speakers(hits)], hits).values())
+    past = _past(_stated(state, log, view, [*_names(query), *_speakers(hits)], hits).values())
     return [replace(hit, no_longer=tuple(past.get(hit.event_id, ()))) for hit in hits]
 
 
